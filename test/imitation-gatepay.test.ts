@@ -310,6 +310,14 @@ test('the smallest order on a chain is 0.01; a refund may be smaller', async () 
   assert.equal((await send('POST', '/v2/standard/order/refund', refund))[0], '000000')
 })
 
+test('an address of the payer’s way back has at most 256 characters', async () => {
+  const longest = `https://shop.example/${'x'.repeat(235)}`
+  for (const name of ['returnUrl', 'cancelUrl']) {
+    assert.equal((await place(newOrder({ [name]: longest })))[0], '000000', name)
+    assert.equal((await place(newOrder({ [name]: `${longest}x` })))[0], '400001', name)
+  }
+})
+
 test('an order ends in milliseconds, an hour ahead at most', async () => {
   const now = world.now()
   const [, made] = await place(newOrder({ orderExpireTime: now + 600_000 }))

@@ -11,6 +11,8 @@ const SOURCE = readFileSync(new URL('../web/pay/wallet.js', import.meta.url), 'u
 )
 const PAY = { code: 'C', to: `0x${'1'.repeat(40)}`, token: `0x${'2'.repeat(40)}`, units: '1000000', chain: 1 }
 
+type Receipt = { status: string; logs?: { address: string; topics: string[]; data: string }[] }
+
 type Made = { textContent?: string; className?: string; children: Made[]; click?: () => void }
 
 function makeElement() {
@@ -31,12 +33,26 @@ function makeElement() {
 }
 
 /** A page with one wallet, on a clock of its own. */
-function openPage({ blocked, receipt }: { blocked: boolean; receipt: () => { status: string } | null }) {
+function openPage({
+  blocked,
+  receipt,
+  more = {},
+  kept = new Map(),
+  startMs = 0,
+}: {
+  blocked: boolean
+  receipt: () => Receipt | null
+  /** Other answers of the wallet. */
+  more?: Record<string, () => unknown>
+  /** What the browser keeps. */
+  kept?: Map<string, string>
+  /** When the page opens. */
+  startMs?: number
+}) {
   const wallet = makeElement()
   const live = makeElement()
   const ask = (pay: object) => Object.assign(wallet, { dataset: { pay: JSON.stringify(pay) } })
   ask(PAY)
-  const kept = new Map<string, string>()
   const use = <T>(run: () => T): T => {
     if (blocked) throw new Error('SecurityError')
     return run()
@@ -46,7 +62,11 @@ function openPage({ blocked, receipt }: { blocked: boolean; receipt: () => { sta
     setItem: (key: string, text: string) => use(() => void kept.set(key, text)),
     removeItem: (key: string) => use(() => void kept.delete(key)),
   }
-  const clock = { nowMs: 1_800_000_000_000, timers: new Map<number, { at: number; run: () => void }>(), made: 0 }
+  const clock = {
+    nowMs: 1_800_000_000_000 + startMs,
+    timers: new Map<number, { at: number; run: () => void }>(),
+    made: 0,
+  }
   const setTimeout = (run: () => void, ms = 0) => {
     clock.made += 1
     clock.timers.set(clock.made, { at: clock.nowMs + ms, run })
@@ -72,6 +92,7 @@ function openPage({ blocked, receipt }: { blocked: boolean; receipt: () => { sta
     eth_getBalance: () => '0x5',
     eth_sendTransaction: () => '0xhash',
     eth_getTransactionReceipt: receipt,
+    ...more,
   }
   const handlers: Record<string, (event: unknown) => void> = {}
   runInNewContext(SOURCE, {
@@ -120,6 +141,49 @@ for (const blocked of [false, true])
     assert.deepEqual([page.hidden(), page.words()[0]], [true, 'Sent'])
   })
 
+const word = (value: string) => value.replace(/^0x/, '').padStart(64, '0')
+const transfer = ({ token = PAY.token, to = PAY.to, units = 1_000_000 } = {}) => ({
+  address: token,
+  topics: [
+    '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+    `0x${word(`0x${'3'.repeat(40)}`)}`,
+    `0x${word(to)}`,
+  ],
+  data: `0x${word(units.toString(16))}`,
+})
+const fee = transfer({ to: `0x${'4'.repeat(40)}`, units: 2000 })
+
+test('a smart account whose transaction is in a block without the transfer: the payer is told, and asked before it is paid again', async () => {
+  for (const other of [{ token: `0x${'5'.repeat(40)}` }, { to: `0x${'6'.repeat(40)}` }, { units: 999_999 }]) {
+    const kept = new Map<string, string>()
+    const receipt = () => ({ status: '0x1', logs: [fee, transfer(other)] })
+    const page = openPage({ blocked: false, receipt, kept })
+    await page.pay()
+    await page.pass(5000)
+    const said = ['retry', 'Uncounted']
+    assert.deepEqual([page.hidden(), page.words().slice(0, 2)], [true, said], JSON.stringify(other))
+    const again = openPage({ blocked: false, receipt, kept })
+    assert.deepEqual([again.hidden(), again.words().slice(0, 2)], [true, said], 'in every tab')
+    await again.pay()
+    assert.deepEqual([again.hidden(), again.words()], [false, ['pay']])
+  }
+})
+
+test('a transfer in a block, with a fee beside it, is not asked for again; after three minutes the payer may say that it failed', async () => {
+  const kept = new Map<string, string>()
+  const receipt = () => ({ status: '0x1', logs: [fee, transfer()] })
+  const page = openPage({ blocked: false, receipt, kept })
+  await page.pay()
+  await page.pass(5000)
+  assert.deepEqual([page.hidden(), page.words()[0]], [true, 'Sent'])
+  await page.pass(170_000)
+  assert.deepEqual([page.hidden(), page.words()[0]], [true, 'Sent'])
+  await page.pass(10_000)
+  assert.deepEqual([page.hidden(), page.words().slice(0, 2)], [true, ['retry', 'Uncounted']], 'in an open page')
+  const later = openPage({ blocked: false, receipt, kept, startMs: 200_000 })
+  assert.deepEqual([later.hidden(), later.words().slice(0, 2)], [true, ['retry', 'Uncounted']], 'in one that opens now')
+})
+
 test('what is missing beside a transfer in a block is offered three minutes later, without any news of the page', async () => {
   const page = openPage({ blocked: false, receipt: () => ({ status: '0x1' }) })
   await page.pay()
@@ -129,4 +193,39 @@ test('what is missing beside a transfer in a block is offered three minutes late
   assert.equal(page.hidden(), true)
   await page.pass(80_000)
   assert.deepEqual([page.hidden(), page.words()], [false, ['pay']])
+})
+
+const refuse = (error: object) => () => Promise.reject(error)
+const noReceipt = () => null
+
+test('an account without a coin for gas: what its wallet sent with another fee is not offered again after an error', async () => {
+  for (const error of [
+    { code: 4900, message: 'disconnected' },
+    { code: -32603, message: 'Internal error' },
+  ]) {
+    const kept = new Map<string, string>()
+    const more = { eth_getBalance: () => '0x0', eth_sendTransaction: refuse(error) }
+    const page = openPage({ blocked: false, receipt: noReceipt, more, kept })
+    await page.pay()
+    assert.ok(page.words().includes('Unsure'), String(page.words()))
+    assert.equal(kept.size, 1, 'the request is remembered')
+    const again = openPage({ blocked: false, receipt: noReceipt, more, kept })
+    assert.ok(again.words().includes('Unsure'), 'also after a reload')
+  }
+})
+
+test('an account without a coin for gas: where the wallet says so nothing was sent, and nothing is remembered', async () => {
+  const words = 'insufficient funds for gas * price + value'
+  for (const error of [
+    { code: -32000, message: words },
+    { code: -32603, message: 'Internal JSON-RPC error.', data: { code: -32000, message: words } },
+    { code: -32603, message: 'gas required exceeds allowance (0)' },
+  ]) {
+    const kept = new Map<string, string>()
+    const more = { eth_getBalance: () => '0x0', eth_sendTransaction: refuse(error) }
+    const page = openPage({ blocked: false, receipt: noReceipt, more, kept })
+    await page.pay()
+    assert.ok(page.words().includes('NoFee'), String(page.words()))
+    assert.equal(kept.size, 0)
+  }
 })

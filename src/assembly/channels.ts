@@ -32,7 +32,16 @@ const openCountVisit =
 export function openPaymentChannels(
   { config, db, vault, clock, log, metrics, tracer }: ServiceBase,
   payable: readonly PayableNetwork[],
-  { chains, health }: { chains: Chains; health: ChainHealth },
+  {
+    chains,
+    health,
+    onChange,
+  }: {
+    chains: Chains
+    health: ChainHealth
+    /** A company's accounts or rules changed on this node. */
+    onChange(companyId: string): void
+  },
 ) {
   const calls = new Counter({
     name: 'comptoir_channel_calls_total',
@@ -76,5 +85,9 @@ export function openPaymentChannels(
     supervision: { clock, sink, count },
   })
   openChannelMetrics(metrics, channels)
-  return { ...channels, ownWallets }
+  const forget = (companyId: string): void => {
+    channels.forget(companyId)
+    onChange(companyId)
+  }
+  return { ...channels, forget, ownWallets }
 }

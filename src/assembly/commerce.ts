@@ -80,7 +80,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const networks = chains.map(({ network }) => network)
   const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const channels = openPaymentChannels(base, payable, { chains, health: chainHealth })
+  const channels = openPaymentChannels(base, payable, { chains, health: chainHealth, onChange: feed.channelsChanged })
   const rates = openRates({ config: config.rates, fiatAssets: config.fiatAssets, db, clock, log, metrics })
   const transitionDeps = {
     ...{ clock, webhookIdKey, payUrl: config.payUrl },

@@ -153,6 +153,21 @@ test('a wrong clock is told apart from a wrong key, by the provider’s word or 
   assert.equal(provider.health().circuit.cause, 'credentials', 'ten seconds are tolerated')
 })
 
+test('a time that is refused though our clock is right is one slow request: it takes the channel from nobody else', async () => {
+  const provider = open(
+    async () => {
+      throw new ProviderRefusal('clock', 'outside of the time window')
+    },
+    () => 300,
+  )
+  for (let turn = 1; turn <= 4; turn += 1) {
+    await assert.rejects(provider.create(), ProviderRefusal)
+    assert.equal(provider.health().available, true)
+  }
+  await assert.rejects(provider.create(), ProviderRefusal)
+  assert.equal(provider.health().circuit.cause, 'trouble', 'five in a row are trouble')
+})
+
 test('refunds that are not allowed take no payment channel away', async () => {
   const provider = open(async () => {
     throw new ProviderRefusal('credentials', 'no right to refund')

@@ -83,6 +83,8 @@ function judge(error: unknown, step: string, clockAheadMs: number | null): Verdi
   if (!(error instanceof ProviderRefusal)) return { means: 'fails' }
   const { reason } = error
   if ((reason !== 'credentials' && reason !== 'clock') || step === 'refund') return { means: 'works' }
+  // our clock is right, so this request was too slow: the next one need not be
+  if (reason === 'clock' && clockAheadMs !== null && Math.abs(clockAheadMs) < SECOND) return { means: 'fails' }
   const isClock = reason === 'clock' || Math.abs(clockAheadMs ?? 0) > SKEW_TOLERANCE_MS
   return { means: 'refuses', cause: isClock ? 'clock' : 'credentials' }
 }

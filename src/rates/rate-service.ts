@@ -60,7 +60,7 @@ async function ask(source: RateSource, from: Fiat, { watch, metrics }: AskDeps):
   const { name } = source
   try {
     const price = await source.fetchPrice(from)
-    const frozenMs = source.moves ? watch.frozenFor(name, from, price.rate) : null
+    const frozenMs = source.moves.includes(from) ? watch.frozenFor(name, from, price.rate) : null
     metrics?.noteAnswer(name, price.at)
     metrics?.noteFrozen(name, from, frozenMs !== null)
     if (frozenMs !== null) return failed(name, `the price has not changed for ${Math.floor(frozenMs / MINUTE)} minutes`)
@@ -81,6 +81,17 @@ async function askAll(deps: AskDeps, from: Fiat): Promise<Evidence[]> {
     source: `${answer.source} (EUR, parity)`,
     rate: answer.rate === null ? null : (answer.rate * XPF_IN_EUR.times) / XPF_IN_EUR.by,
   }))
+}
+
+/**
+ * Sources for which USDC is one dollar must not outvote the market: while USDC is worth less, an order would be paid
+ * with too little. Where no market answers, they count.
+ */
+function contradictsMarket({ sources }: AskDeps, from: Fiat, evidence: readonly Evidence[]): boolean {
+  const through = pricedThrough(sources, from)
+  const asked = sources.filter(({ covers }) => covers.includes(through))
+  const market = evidence.filter(({ rate }, place) => rate !== null && asked[place]?.moves.includes(through))
+  return market.length > 0 && !market.some(({ taken }) => taken)
 }
 
 const oldestOf = (evidence: readonly Evidence[]): number =>
@@ -107,7 +118,7 @@ export function openRates(deps: {
   const make = async (from: Fiat): Promise<Quote> => {
     const at = new Date(clock())
     const { rate, evidence } = medianRate(await askAll(asking, from), config)
-    if (rate === undefined) {
+    if (rate === undefined || contradictsMarket(asking, from, evidence)) {
       metrics?.noteMissing(from)
       log.warn({ from, evidence: evidence.map(({ source, reason }) => ({ source, reason })) }, 'no exchange rate')
       throw new AppError('INVALID_EXCHANGE_RATE')
@@ -133,7 +144,7 @@ export function openRates(deps: {
   return {
     async readAgain() {
       const since = new Date(clock() - QUIET_AFTER_MS)
-      const isMoving = sources.some(({ moves }) => moves)
+      const isMoving = sources.some(({ moves }) => moves.length > 0)
       const priced = isMoving ? await findPricedCurrencies(db, fiatAssets, since) : []
       const all = new Set([...priced, ...(metrics?.listWanted() ?? [])])
       if (all.size > 0) all.add('EUR')

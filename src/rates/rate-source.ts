@@ -6,10 +6,10 @@ export type Price = { rate: bigint; at: number }
 /** One source of prices. */
 export type RateSource = {
   readonly name: string
-  /** Follows a market: a price that does not move for too long is stale. */
-  readonly moves: boolean
   /** The currencies whose price it has. */
   readonly covers: readonly Fiat[]
+  /** Those of them whose price follows a market: one that does not move for too long is stale. */
+  readonly moves: readonly Fiat[]
   /** Of a currency that it covers. Throws when it cannot answer. */
   fetchPrice(from: Fiat): Promise<Price>
 }

@@ -90,8 +90,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://api.kraken.com',
     make: (baseUrl, clock) => ({
       name: 'kraken',
-      moves: true,
       covers: MAJOR,
+      moves: MAJOR,
       async fetchPrice(from) {
         const { text, at } = await get(`${baseUrl}/0/public/Ticker?pair=USDC${from}`, clock)
         const body = parseJsonExact(text)
@@ -108,8 +108,9 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://api.coinbase.com',
     make: (baseUrl, clock) => ({
       name: 'coinbase',
-      moves: true,
       covers: MAJOR,
+      // USDC is redeemed there for one dollar: in USD it is always told as 1
+      moves: MAJOR.filter((fiat) => fiat !== 'USD'),
       async fetchPrice(from) {
         const { text, at } = await get(`${baseUrl}/v2/exchange-rates?currency=${from}`, clock)
         const rate = parseRate(textAt(parseJsonExact(text), 'data', 'rates', 'USDC'), 'coinbase')
@@ -122,8 +123,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://data-api.binance.vision',
     make: (baseUrl, clock) => ({
       name: 'binance',
-      moves: true,
       covers: ['EUR'],
+      moves: ['EUR'],
       async fetchPrice() {
         const { text, at } = await get(`${baseUrl}/api/v3/ticker/bookTicker?symbol=EURUSDC`, clock)
         const rate = parseRate(textAt(parseJsonExact(text), 'bidPrice'), 'binance')
@@ -136,8 +137,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://www.bitstamp.net',
     make: (baseUrl, clock) => ({
       name: 'bitstamp',
-      moves: true,
       covers: ['EUR', 'USD'],
+      moves: ['EUR', 'USD'],
       async fetchPrice(from) {
         const { text } = await get(`${baseUrl}/api/v2/ticker/usdc${from.toLowerCase()}/`, clock)
         const body = parseJsonExact(text)
@@ -151,8 +152,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://api.coingecko.com',
     make: (baseUrl, clock) => ({
       name: 'coingecko',
-      moves: true,
       covers: MAJOR,
+      moves: MAJOR,
       async fetchPrice(from) {
         const fiat = from.toLowerCase()
         const query = `ids=usd-coin&vs_currencies=${fiat}&precision=full&include_last_updated_at=true`
@@ -171,8 +172,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://www.ecb.europa.eu',
     make: (baseUrl, clock) => ({
       name: 'ecb',
-      moves: false,
       covers: MAJOR,
+      moves: [],
       async fetchPrice(from) {
         const { text: xml } = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`, clock)
         const day = /time=['"](\d{4}-\d{2}-\d{2})['"]/.exec(xml)?.[1]
@@ -192,8 +193,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
 function fixedSource(rates: Record<string, string>, clock: Clock): RateSource {
   return {
     name: 'fixed',
-    moves: false,
     covers: [...MAJOR, 'XPF' as const].filter((fiat) => rates[fiat] !== undefined),
+    moves: [],
     async fetchPrice(from) {
       return { rate: parseRate(rates[from], 'fixed'), at: clock() }
     },

@@ -15,6 +15,8 @@ export type WalletTexts = {
   /** It is in a block. */
   sent: string
   slow: string
+  /** Its transaction is in a block, and has not paid the order. */
+  uncounted: string
   retry: string
   /** What was signed is not in a block yet, and can be carried out until `{time}`. */
   underway: string

@@ -246,6 +246,34 @@ test('what was signed and is in no block yet is not paid again, in this tab or a
   await context.close()
 })
 
+test('a smart account whose bundle is in a block without the transfer: the payer is told, and may pay again', async () => {
+  const { page, context, owner, button, toAddress } = await openWalletPage(browser, world)
+  // as a bundle whose inner call failed: the wallet's transaction succeeds, and moves nothing
+  await page.evaluate(`(() => {
+    const request = async ({ method, params = [] }) => {
+      const inner = method === 'eth_sendTransaction' ? [{ ...params[0], to: params[0].from, data: '0x' }] : params
+      const { result, error } = await window.askWallet(method, inner)
+      if (error) throw Object.assign(new Error(error.message), error)
+      return result
+    }
+    const info = { uuid: 'smart', name: 'Smart Wallet', icon: '' }
+    dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: { info, provider: { request } } }))
+  })()`)
+  await page.getByRole('button', { name: 'Pay with Smart Wallet' }).click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  await world.chain.mine()
+  await page.getByText('your payment has not reached this order. Do not pay again unless').waitFor()
+  assert.equal(await button.count(), 0)
+  await page.getByRole('button', { name: 'It failed in my wallet: pay again' }).click()
+  await button.click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  await world.chain.mine(4)
+  await page.locator('[data-state=paid]').waitFor({ timeout: 20_000 })
+  assert.equal(await world.chain.balanceOf(toAddress), 58_320_000n)
+  assert.equal(owner.asked.filter((method) => method === 'eth_sendTransaction').length, 2)
+  await context.close()
+})
+
 test('what a wallet has sent is not forgotten when the order gets a fresh price at another address: the payer is asked first', async () => {
   const { page, context, owner, button, code, toAddress } = await openWalletPage(browser, world)
   const retry = page.getByRole('button', { name: 'It failed in my wallet: pay again' })

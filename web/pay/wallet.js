@@ -11,6 +11,10 @@
   const REJECTED = 4001
   const UNAUTHORIZED = 4100
   const PENDING = -32002
+  /** Transfer(address,address,uint256) */
+  const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+  /** As nodes refuse it, before it is sent. */
+  const NO_FEE = /insufficient funds|gas required exceeds allowance/i
   const SLOW_MS = 180_000
   /** Of a signature, where a node of an earlier version does not say it. */
   const USABLE_SECONDS = 660
@@ -51,11 +55,24 @@
   /* ---- what was sent ---- */
 
   const keyOf = ({ code }) => `comptoir:sent:${code}`
-  const placeOf = ({ to, units, chain, name, explorer }) => ({ to, units, chain, name, explorer })
+  const placeOf = ({ to, token, units, chain, name, explorer }) => ({ to, token, units, chain, name, explorer })
   /** The order asks for no such transfer any more: a fresh price, another network, or a part that came meanwhile. */
   const isElsewhere = (asked, sent) =>
     sent.to !== asked.to || sent.units !== asked.units || (sent.chain ?? asked.chain) !== asked.chain
-  /** The order counts what is in a block, and asks for what is then missing. */
+  /**
+   * A transaction of a smart account is in a block also where what it was asked to do has failed. A log of the token
+   * tells, whoever sent the transaction; some wallets give no logs.
+   */
+  const paysIn = ({ logs }, { to, token, units }) =>
+    !Array.isArray(logs) ||
+    logs.some(
+      ({ address = '', topics = [], data = '' }) =>
+        (!token || address.toLowerCase() === token.toLowerCase()) &&
+        topics[0] === TRANSFER &&
+        topics[2]?.toLowerCase() === `0x${addressWord(to)}` &&
+        data.toLowerCase() === `0x${word(BigInt(units))}`,
+    )
+  /** By now the order has counted what is in a block, and asks for what is then missing. */
   const isCounted = ({ mined, minedAt = 0 }) => mined && Date.now() - minedAt > SLOW_MS
   /** What this page could not give the browser to keep: blocked, or full. */
   const kept = new Map()
@@ -126,9 +143,10 @@
 
   /** What is signed can be carried out until it runs out, whatever the wallet says. */
   const mayRetry = (asked, sent) => {
-    if (sent.mined) return false
+    // the order still asks for the same: what is in the block, if it is still there, has not paid it
+    if (sent.mined) return isCounted(sent)
     if (sent.until) return Date.now() > sent.until
-    return isElsewhere(asked, sent) || Date.now() > sent.at + SLOW_MS
+    return sent.empty || isElsewhere(asked, sent) || Date.now() > sent.at + SLOW_MS
   }
 
   function retryButton(asked, sent) {
@@ -155,14 +173,17 @@
     return button
   }
 
-  /** Nothing else tells when what is in a block stops hiding what is missing. */
+  /** Nothing else tells when what is in a block should have been counted. */
   let redrawing
   function redrawOnce({ mined, minedAt }) {
     clearTimeout(redrawing)
     const inMs = mined && minedAt ? minedAt + SLOW_MS - Date.now() : -1
     if (inMs < 0) return
     redrawing = setTimeout(() => {
-      if (panel() && !recallSent(order()) && state.asking === '') state.text = ''
+      if (!panel() || state.asking !== '') return draw()
+      const sent = recallSent(order())
+      if (sent?.mined && isCounted(sent)) return tell('uncounted', { network: sent.name ?? order().name }, true)
+      if (!sent) state.text = ''
       draw()
     }, inMs + 1)
   }
@@ -192,6 +213,9 @@
   /* ---- one payment ---- */
 
   const codeOf = (error) => error?.code ?? error?.data?.originalError?.code
+  /** Only the wallet knows: it may take the fee in another coin, or have it paid by its maker. */
+  const saysNoFee = (error) =>
+    [error, error?.data, error?.data?.originalError].some((one) => NO_FEE.test(one?.message ?? ''))
 
   function stopOf(error, asking) {
     if (error instanceof Stop) return error
@@ -284,7 +308,8 @@
       const hash = await ask('eth_sendTransaction', [{ from, to: asked.token, data, value: '0x0' }])
       return { ...mark, hash }
     } catch (error) {
-      const stop = codeOf(error) !== REJECTED && coins === 0n ? new Stop('noFee') : stopOf(error, 'unsure')
+      const isNoFee = codeOf(error) !== REJECTED && coins === 0n && saysNoFee(error)
+      const stop = isNoFee ? new Stop('noFee') : stopOf(error, 'unsure')
       const isNothing = stop.message === 'rejected' || stop.message === 'noFee'
       if (isNothing && recall(asked)?.at === mark.at) remember(asked, null)
       throw stop
@@ -298,6 +323,7 @@
     const words = () => {
       const asked = order() ?? sent
       const values = { network: sent.name ?? asked.name }
+      if (sent.mined ? isCounted(sent) : sent.empty) return ['uncounted', values, true]
       if (sent.mined) return ['sent', values]
       if (sent.until && mayRetry(asked, sent)) return ['lapsed', values, true]
       if (!isElsewhere(asked, sent) && Date.now() - sent.at < SLOW_MS) return ['sending', values]
@@ -307,7 +333,7 @@
     const isShown = () => run === state.run && panel() && recall(order())?.at === sent.at
     let said = words()
     tell(...said)
-    while (!sent.mined && isShown()) {
+    while (!sent.mined && !sent.empty && isShown()) {
       const receipt = sent.hash && (await ask('eth_getTransactionReceipt', [sent.hash]).catch(() => null))
       if (!isShown()) break
       if (receipt && Number(receipt.status) === 0) {
@@ -316,8 +342,10 @@
         break
       }
       if (receipt) {
-        remember(order(), { ...sent, mined: true, minedAt: Date.now() })
-        tell('sent', { network: sent.name ?? order().name })
+        // what was signed is carried out by our relayer, which asks for nothing else
+        const isPaid = sent.until || paysIn(receipt, sent)
+        remember(order(), { ...sent, ...(isPaid ? { mined: true, minedAt: Date.now() } : { empty: true }) })
+        tell(isPaid ? 'sent' : 'uncounted', { network: sent.name ?? order().name }, !isPaid)
         break
       }
       await pause(1500)

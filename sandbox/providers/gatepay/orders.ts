@@ -57,6 +57,13 @@ function callbackUrlOf({ callbackUrl }: Fields): string | null {
   return callbackUrl
 }
 
+/** "returnUrl: string(256)" (checkout/order); `cancelUrl` is its sibling. */
+function pageUrlOf(fields: Fields, name: string): string | null {
+  const url = textIn(fields, name)
+  if (url.length > 256) throw new Refused('400001', name)
+  return url || null
+}
+
 /** Place Checkout Order (checkout/order): what is required there is required here. */
 export function readOrder(fields: Fields, now: number): Omit<NewPayment, 'reference' | 'provider'> {
   const merchantReference = textIn(fields, 'merchantTradeNo')
@@ -80,8 +87,8 @@ export function readOrder(fields: Fields, now: number): Omit<NewPayment, 'refere
     currency,
     expiresAt: expiryOf(fields, now),
     callbackUrl: callbackUrlOf(fields),
-    returnUrl: textIn(fields, 'returnUrl') || null,
-    cancelUrl: textIn(fields, 'cancelUrl') || null,
+    returnUrl: pageUrlOf(fields, 'returnUrl'),
+    cancelUrl: pageUrlOf(fields, 'cancelUrl'),
     facts: { goodsName, tolerance, terminalType, chain, fullCurrType, address },
   }
 }

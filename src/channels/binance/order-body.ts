@@ -1,6 +1,7 @@
 import { type Clock, MINUTE } from '../../kernel/clock.ts'
 import { numberLiteral } from '../../kernel/json.ts'
 import type { PaymentRequest } from '../channel.ts'
+import { address } from '../short-url.ts'
 import { shortText } from '../usdc-text.ts'
 
 export type OrderOptions = {
@@ -14,7 +15,6 @@ export type OrderOptions = {
 
 /** Binance allows one hour by its own clock. */
 const LONGEST_MS = 59 * MINUTE
-const LONGEST_URL = 256
 const VIRTUAL = '02'
 const OTHER_GOODS = 'Z000'
 
@@ -30,10 +30,6 @@ const plainName = (text: string): string =>
 
 const optional = (name: string, value: string | null | undefined): Record<string, string> =>
   value ? { [name]: value } : {}
-
-/** A URL that is too long for Binance is left out. */
-export const address = (name: string, url: string | null): Record<string, string> =>
-  optional(name, url !== null && url.length <= LONGEST_URL ? url : null)
 
 /** The one entry of `goodsDetails`; defaults are "virtual" and "other". */
 function goodsOf({ goods, description, merchantReference }: PaymentRequest): Record<string, unknown> {

@@ -2,9 +2,9 @@ import { numberLiteral, textAt } from '../../kernel/json.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
 import { isForOperator, otherAccount } from '../provider-errors.ts'
+import { address } from '../short-url.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type BinanceClient, NO_ATTEMPTS, PATHS } from './client.ts'
-import { address } from './order-body.ts'
 
 const STATUSES: ReadonlyMap<string, RefundReport['outcome']> = new Map([
   ['REFUND_SUCCESS', 'settled'],

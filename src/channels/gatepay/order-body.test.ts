@@ -69,6 +69,14 @@ test('the number of the payer is the same in a repetition, and another one in an
   assert.notEqual(other.merchantUserId, merchantUserId)
 })
 
+test('an address of 256 characters is sent; a longer one is left out, so that the order can still be paid', async () => {
+  const longest = `https://shop.example/${'x'.repeat(235)}`
+  const sent = await bodyOf({ returnUrl: longest, cancelUrl: longest })
+  assert.deepEqual([sent.returnUrl, sent.cancelUrl], [longest, longest])
+  const { returnUrl, cancelUrl } = await bodyOf({ returnUrl: `${longest}x`, cancelUrl: `${longest}x` })
+  assert.deepEqual([returnUrl, cancelUrl], [undefined, undefined])
+})
+
 test('network, coin and number can be set', async () => {
   const body = await bodyOf({}, { CHAIN: 'BSC', FULL_CURR_TYPE: 'USDC_BSC', MERCHANT_USER_ID: '17455498' })
   assert.deepEqual([body.chain, body.fullCurrType, body.merchantUserId], ['BSC', 'USDC_BSC', 17_455_498])

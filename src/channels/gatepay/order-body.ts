@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import type { PaymentRequest } from '../channel.ts'
+import { address } from '../short-url.ts'
 
 export type OrderOptions = {
   /** Gate's names of a network, and of USDC on it. */
@@ -43,6 +44,6 @@ export const orderBody = (request: PaymentRequest, options: OrderOptions, nowMs:
   orderExpireTime: Math.min(request.expiresAt.getTime(), nowMs + LONGEST_MS),
   // required by the guide, absent from the reference and the SDKs
   callbackUrl: request.callbackUrl,
-  ...(request.returnUrl === null ? {} : { returnUrl: request.returnUrl }),
-  ...(request.cancelUrl === null ? {} : { cancelUrl: request.cancelUrl }),
+  ...address('returnUrl', request.returnUrl),
+  ...address('cancelUrl', request.cancelUrl),
 })

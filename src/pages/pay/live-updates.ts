@@ -16,6 +16,9 @@ export type FeedListener = (changed: boolean) => void
 export type OrderFeed = {
   /** The order with this code changed on this node (`OrderSignals.onChange`). */
   changed(code: string): void
+  /** A company's channel accounts or rules changed on this node. */
+  channelsChanged(companyId: string): void
+  onChannels(listener: (companyId: string) => void): void
   /** @returns ends the subscription */
   subscribe(code: string, listener: FeedListener): () => void
   stop(): Promise<void>
@@ -27,6 +30,7 @@ type Watched = { mark: string | undefined; listeners: Set<FeedListener> }
 
 export function openOrderFeed({ db, log }: { db: Db; log: FastifyBaseLogger }): OrderFeed {
   const watched = new Map<string, Watched>()
+  const channelListeners: ((companyId: string) => void)[] = []
   let ticker: Ticker | undefined
   const poll = async (): Promise<undefined> => {
     const codes = [...watched.keys()]
@@ -48,6 +52,10 @@ export function openOrderFeed({ db, log }: { db: Db; log: FastifyBaseLogger }): 
     changed(code) {
       for (const listener of watched.get(code)?.listeners ?? []) listener(true)
     },
+    channelsChanged(companyId) {
+      for (const listener of channelListeners) listener(companyId)
+    },
+    onChannels: (listener) => void channelListeners.push(listener),
     subscribe(code, listener) {
       const entry = watched.get(code) ?? { mark: undefined, listeners: new Set() }
       watched.set(code, entry)

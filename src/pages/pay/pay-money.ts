@@ -21,6 +21,8 @@ export type Received = { amount: Money; network: Network | null; transactions: C
 
 export type PaymentView = {
   channel: ChannelId
+  /** It is paid to an account or a wallet of the company's own, which may be removed or replaced. */
+  ownAccount: boolean
   network: Network | null
   /** The network where the money arrived, once it did: any of our networks counts, also one that was not chosen. */
   moneyNetwork: Network | null
@@ -70,6 +72,7 @@ export function viewPayment(
   const usdc = (units: bigint): Money => ({ asset: 'USDC', units })
   return {
     channel: payment.channel,
+    ownAccount: payment.ownAccount,
     network: named(payment.network),
     moneyNetwork: named((transactions[0] ?? progress?.transactions[0])?.network ?? payment.network),
     // nobody is sent to a place that is not the shop's any more

@@ -72,9 +72,14 @@ class Room {
     const { situation, status, payment, final, open, expiresAt } = this.#view
     if (situation === 'preparing' || (payment?.progress != null && !final)) return true
     if (open && expiresAt.getTime() <= this.#deps.clock()) return true
-    // an open order whose page offers nothing waits for a channel; a provider's account may be removed or replaced
-    const dependsOnChannels = situation === 'choose' || (isOpen(status) && (!open || payment?.channel !== 'crypto'))
+    // an open order whose page offers nothing waits for a channel; an account may be removed or replaced elsewhere
+    const isLasting = payment?.channel === 'crypto' && !payment.ownAccount
+    const dependsOnChannels = situation === 'choose' || (isOpen(status) && (!open || !isLasting))
     return dependsOnChannels && this.#polls % CHOICE_POLLS === 0
+  }
+
+  isOf(companyId: string): boolean {
+    return this.#view?.companyId === companyId
   }
 
   /** Loads the order once for all viewers; a change during the load triggers one more. */
@@ -124,6 +129,9 @@ export function openPayStreams(deps: PayStreamDeps): PayStreams {
     const text = beatAt(deps.clock())
     for (const viewer of viewers()) viewer.send(text)
   }
+  deps.feed.onChannels((companyId) => {
+    for (const room of rooms.values()) if (room.isOf(companyId)) room.refresh()
+  })
   return {
     open(code, viewer) {
       const room = rooms.get(code) ?? new Room(code, deps)

@@ -10,6 +10,8 @@ export const de: WalletTexts = {
   sending: 'Gesendet. {network} nimmt die Zahlung gleich in einen Block auf.',
   sent: 'Ihre Zahlung ist auf {network} angekommen. Diese Seite bestätigt sie gleich; zahlen Sie nicht noch einmal.',
   slow: '{network} hat Ihre Zahlung noch nicht aufgenommen. Zahlen Sie nur dann noch einmal, wenn Ihre Wallet einen Fehlschlag meldet.',
+  uncounted:
+    'Ihre Transaktion ist auf {network}, aber Ihre Zahlung ist bei dieser Bestellung nicht angekommen. Zahlen Sie nur dann noch einmal, wenn Ihre Wallet einen Fehlschlag meldet.',
   retry: 'In meiner Wallet fehlgeschlagen: noch einmal zahlen',
   underway:
     'Was Sie unterschrieben haben, ist noch unterwegs zu {network} und kann bis {time} abgebucht werden. Zahlen Sie vorher nicht noch einmal.',

@@ -10,6 +10,8 @@ export const en: WalletTexts = {
   sending: 'Sent. Waiting for {network} to include it in a block.',
   sent: 'Your payment is on {network}. This page confirms it in a moment; do not pay again.',
   slow: '{network} has not included your payment yet. Do not pay again unless your wallet says that it failed.',
+  uncounted:
+    'Your transaction is on {network}, but your payment has not reached this order. Do not pay again unless your wallet says that it failed.',
   retry: 'It failed in my wallet: pay again',
   underway:
     'What you signed is still under way to {network} and can be charged until {time}. Do not pay again before then.',

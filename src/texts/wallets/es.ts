@@ -10,6 +10,8 @@ export const es: WalletTexts = {
   sending: 'Enviado. Falta que {network} lo incluya en un bloque.',
   sent: 'Su pago ya está en {network}. Esta página lo confirmará enseguida; no pague otra vez.',
   slow: '{network} aún no ha incluido su pago. No pague otra vez, salvo que su monedero indique que ha fallado.',
+  uncounted:
+    'Su transacción está en {network}, pero su pago no ha llegado a este pedido. No pague otra vez, salvo que su monedero indique que ha fallado.',
   retry: 'Ha fallado en mi monedero: pagar otra vez',
   underway:
     'El pago que firmó sigue en camino hacia {network} y puede cobrarse hasta las {time}. No pague otra vez antes de esa hora.',

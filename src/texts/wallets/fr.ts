@@ -10,6 +10,8 @@ export const fr: WalletTexts = {
   sending: 'Envoyé. En attente d’inclusion dans un bloc de {network}.',
   sent: 'Votre paiement est sur {network}. Cette page le confirme dans un instant ; ne payez pas une deuxième fois.',
   slow: '{network} n’a pas encore pris en compte votre paiement. Ne payez pas de nouveau, sauf si votre portefeuille signale un échec.',
+  uncounted:
+    'Votre transaction est sur {network}, mais votre paiement n’est pas arrivé à cette commande. Ne payez pas de nouveau, sauf si votre portefeuille signale un échec.',
   retry: 'Échec dans mon portefeuille : payer de nouveau',
   underway:
     'Le paiement que vous avez signé est encore en route vers {network} et peut être débité jusqu’à {time}. Ne payez pas de nouveau avant.',

@@ -10,6 +10,8 @@ export const it: WalletTexts = {
   sending: 'Inviato. In attesa che {network} lo inserisca in un blocco.',
   sent: 'Il pagamento è su {network}. Questa pagina lo conferma tra poco; non paghi di nuovo.',
   slow: '{network} non ha ancora inserito il pagamento. Non paghi di nuovo, a meno che il wallet non segnali un errore.',
+  uncounted:
+    'La transazione è su {network}, ma il pagamento non è arrivato a questo ordine. Non paghi di nuovo, a meno che il wallet non segnali un errore.',
   retry: 'Non è riuscito nel mio wallet: paga di nuovo',
   underway:
     'Il pagamento che ha firmato è ancora in viaggio verso {network} e può essere addebitato fino alle {time}. Prima di allora non paghi di nuovo.',

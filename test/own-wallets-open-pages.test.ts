@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { getAddress } from 'viem/utils'
+import { sql } from '../src/db/db.ts'
+import { POLL_MS } from '../src/pages/pay/live-updates.ts'
+import { type Client, logIn, registerManager } from './harness/accounts.ts'
+import { eventually } from './harness/service.ts'
+import { type Instructions, type OrderData, openShop, type Shop } from './harness/shop.ts'
+
+// a company’s wallet changes while pages that show an address of the one before are open
+
+let shop: Shop
+let manager: Client
+let till: string
+
+before(async () => {
+  shop = await openShop()
+  const person = await registerManager(shop.host.baseUrl)
+  manager = await logIn(shop.host.baseUrl, person.email)
+  const { data } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  till = data.collectors[0]?.identifier ?? ''
+})
+after(() => shop?.stop())
+
+const newAddress = (): string => getAddress(`0x${randomBytes(20).toString('hex')}`)
+const asPool = (...addresses: string[]) => ({ MODE: 'pool', ADDRESSES: addresses.join(',') })
+async function save(settings: Record<string, string>): Promise<void> {
+  const saved = await manager.call('PUT', 'channel-accounts/crypto', { settings })
+  assert.equal(saved.status, 200, saved.text)
+}
+async function place() {
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: till, alias: crypto.randomUUID() }
+  const { code } = (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
+  const { data, text } = await manager.post<Instructions>(`confirm_conversion/accept/${code}`, {
+    paymentChannel: 'crypto',
+  })
+  assert.equal(data?.status, 'AWAITING', text)
+  return { code, to: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) }
+}
+
+/** A page that stays open: what its stream said, and the last state. */
+async function watch(code: string) {
+  const closing = new AbortController()
+  const url = `${shop.host.config.payUrl}/pay/events?code=${code}`
+  const answer = await fetch(url, { signal: closing.signal })
+  let heard = ''
+  const reading = (async () => {
+    for await (const chunk of answer.body ?? []) heard += Buffer.from(chunk).toString()
+  })().catch(() => {})
+  const last = (): string => heard.slice(heard.lastIndexOf('event: state'))
+  return {
+    shows: (isRight: (state: string) => boolean, ms?: number) => eventually(async () => last(), isRight, ms),
+    async close() {
+      closing.abort()
+      await reading
+    },
+  }
+}
+
+/** @returns saves these settings as another node does: this one hears nothing of it */
+async function prepareElsewhere(settings: Record<string, string>, present: Record<string, string>) {
+  await save(settings)
+  const { sealed } = await shop.host.db.one<{ sealed: string }>(
+    sql`select sealed from channel_accounts where channel = 'crypto'`,
+  )
+  await save(present)
+  return () =>
+    shop.host.db.run(sql`update channel_accounts set sealed = ${sealed}, updated_at = now() where channel = 'crypto'`)
+}
+
+for (const where of ['here', 'on another node'])
+  test(`an open page stops asking for money at an address that is taken out of the wallet ${where}, also for the rest of a part`, async () => {
+    const [before, also, now] = [newAddress(), newAddress(), newAddress()]
+    const saveElsewhere = await prepareElsewhere(asPool(now), asPool(before, also))
+    const [order, part] = [await place(), await place()]
+    await shop.chain.pay({ to: part.to, units: part.units / 2n })
+    const [page, other] = [await watch(order.code), await watch(part.code)]
+    await page.shows((state) => state.includes(order.to.slice(-8)))
+    await other.shows((state) => state.includes('id="amount"') && state.includes('Part of your payment'))
+    // what is polled for the first time changes, and would refresh the page for another reason
+    await shop.host.db.run(sql`update payments set next_check_at = now() where last_words is null`)
+    await eventually(
+      () => shop.host.db.many(sql`select 1 from payments where last_words is null`),
+      ({ length }) => length === 0,
+    )
+    // the first look at an order is a change of its own
+    await sleep(2 * POLL_MS)
+    if (where === 'here') await save(asPool(now))
+    else await saveElsewhere()
+    // another node learns it at its next look
+    const ms = where === 'here' ? 5000 : 40_000
+    await page.shows((state) => !state.includes(order.to.slice(-8)) && state.includes('Choose how to pay'), ms)
+    await other.shows((state) => !state.includes(part.to.slice(-8)) && !state.includes('id="amount"'))
+    await Promise.all([page.close(), other.close()])
+  })
