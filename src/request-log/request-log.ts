@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Db } from '../db/db.ts'
+import { askForAll } from '../db/shares.ts'
 import { type Actor, actingFor } from '../http/actor.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
@@ -63,7 +64,8 @@ export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): 
   const flush = (): Promise<void> => {
     if (timer) clearTimeout(timer)
     timer = undefined
-    writing = writing.then(write)
+    // the rows are everyone's
+    writing = askForAll(() => writing.then(write))
     return writing
   }
   app.addHook('onResponse', (request, reply, done) => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
+import { askForAll } from '../../db/shares.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { actingFor, hasStanding } from '../actor.ts'
@@ -127,7 +128,8 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     if (alive && (known.left > 0 || known.unclaimed === 0)) return known
     const running = refills.get(policy.key)
     if (running) return running
-    const started = refill(policy).finally(() => refills.delete(policy.key))
+    // everyone who counts for the key waits for it
+    const started = askForAll(() => refill(policy)).finally(() => refills.delete(policy.key))
     refills.set(policy.key, started)
     return started
   }
