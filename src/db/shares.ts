@@ -31,8 +31,8 @@ export type Shares = {
 }
 
 /**
- * Keeps one caller from holding all connections: at most `limit` at once per caller, the rest in order of arrival. Jobs,
- * startup and what serves many callers at once act for no caller and are not limited.
+ * Keeps one caller from holding all connections: at most `limit` at once per caller, the rest in order of arrival.
+ * Jobs, startup and what serves many callers at once act for no caller and are not limited.
  */
 export function openShares(limit: number): Shares {
   const lines = new Map<string, Line>()
