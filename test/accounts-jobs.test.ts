@@ -6,6 +6,7 @@ import { countParkedJobs } from '../src/db/job-queries.ts'
 import { type JobHandler, openJobQueue, openJobRunner } from '../src/db/job-runner.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { eventually } from './harness/service.ts'
 
 let database: TestDatabase
 let db: Db
@@ -128,4 +129,71 @@ test('the job of a node that died is done by another after a minute; the dead on
   release()
   await first
   assert.equal(await left(), 1, 'the third still waits')
+})
+
+test('a job that takes longer than its lease is done once, and its node keeps it from the others', async () => {
+  let done = 0
+  let release = (): void => {}
+  const slow = runnerOf({
+    run() {
+      done += 1
+      return new Promise<void>((resolve) => (release = resolve))
+    },
+  })
+  const other = runnerOf({
+    async run() {
+      done += 1
+    },
+  })
+  await enqueue(1)
+  await slow.runDue()
+  for (let minute = 0; minute < 3; minute += 1) {
+    now += MINUTE - SECOND
+    await slow.runDue()
+    now += SECOND
+    await slow.runDue()
+    await other.runDue()
+  }
+  const { attempts } = await db.one<{ attempts: number }>(sql`select attempts from jobs`)
+  assert.deepEqual([done, attempts], [1, 1])
+  release()
+  await eventually(left, (count) => count === 0)
+})
+
+test('a job that ends after another node has taken it over is not done by that node again', async () => {
+  let release = (): void => {}
+  const late = runnerOf({ run: () => new Promise<void>((resolve) => (release = resolve)) })
+  const failing = runnerOf({
+    async run() {
+      throw new Error('not today')
+    },
+  })
+  await enqueue(1)
+  await late.runDue()
+  now += MINUTE
+  await failing.runDue()
+  assert.equal(await left(), 1)
+  release()
+  await eventually(left, (count) => count === 0)
+})
+
+test('while a node runs as many jobs as it may, their leases are kept', async () => {
+  const releases: (() => void)[] = []
+  const started: unknown[] = []
+  const slow = runnerOf({
+    run(payload) {
+      started.push(payload)
+      return new Promise<void>((resolve) => releases.push(resolve))
+    },
+  })
+  const taken: unknown[] = []
+  for (let index = 0; index < 10; index += 1) await enqueue(index)
+  await slow.runDue()
+  now += 40 * SECOND
+  await slow.runDue()
+  now += 40 * SECOND
+  await runnerOf({ run: async (payload) => void taken.push(payload) }).runDue()
+  assert.deepEqual([started.length, taken], [10, []])
+  for (const release of releases) release()
+  await eventually(left, (count) => count === 0)
 })

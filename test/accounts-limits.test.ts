@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, type TestContext, test } from 'node:test'
-import { MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { updateCounter } from '../src/http/limits/rate-limit-queries.ts'
+import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import {
   Client,
   countStatuses,
@@ -126,6 +127,33 @@ test('ten logins a minute for one account, from wherever they come', async () =>
   const refused = await login(nodes()[0] ?? '', email, '203.0.113.200', PASSWORD)
   assert.equal(refused.status, 429)
   assert.match(refused.headers.get('ratelimit') ?? '', /"account";r=0;t=\d+/)
+})
+
+test('after a leap of the clock a limit refuses for one window at most, on the node that leapt and on the other', async () => {
+  const { email } = await registerManager(first.baseUrl)
+  const from = { 'x-forwarded-for': '203.0.113.77' }
+  const sendAt = (node: string) =>
+    new Client(node).post('auth/reset-password/send', { email, origin: 'dashboard' }, from)
+  const statusAt = async (node: string): Promise<number> => (await sendAt(node)).status
+  const before = offsetMs
+  offsetMs += 2 * HOUR
+  for (let count = 0; count < 10; count += 1) await statusAt(nodes()[0] ?? '')
+  assert.equal(await statusAt(nodes()[0] ?? ''), 429)
+  offsetMs = before
+  const refused = await sendAt(nodes()[1] ?? '')
+  assert.equal(refused.status, 429, 'the count goes on: a node that is behind lifts no limit')
+  assert.ok(Number(refused.headers.get('retry-after')) <= 60)
+  offsetMs += MINUTE + SECOND
+  for (const node of nodes()) assert.equal(await statusAt(node), 200)
+  offsetMs = before
+})
+
+test('a window that another node began, with a clock half a minute ahead, is left as it is', async () => {
+  const nowMs = clock()
+  const at = (ms: number) => ({ count: 1, now: new Date(nowMs + ms), endsAt: new Date(nowMs + ms + MINUTE) })
+  await updateCounter(first.db, 'test:ahead', at(30 * SECOND))
+  const { used, windowEndsAt } = await updateCounter(first.db, 'test:ahead', at(0))
+  assert.deepEqual([used, windowEndsAt.getTime()], [2n, nowMs + 90 * SECOND])
 })
 
 test('links for a new password are asked for ten times a minute for one account and address: no stranger uses up the owner’s', async () => {

@@ -7,7 +7,15 @@ import { checkReady } from '../src/checks/ready-checks.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { openDb, raw, sql } from '../src/db/db.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv } from './harness/refunds.ts'
-import { ALL_CONNECTIONS, callService, startTestService, type TestService } from './harness/service.ts'
+import {
+  ALL_CONNECTIONS,
+  type Answer,
+  callService,
+  eventually,
+  type Merchant,
+  startTestService,
+  type TestService,
+} from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 let shop: Shop
@@ -176,15 +184,27 @@ test('a wait for a lock that ends is 503 with Retry-After, no bug of ours, and c
 test('a company whose requests all wait for a lock takes no connection from another company', async () => {
   const code = (await shop.create()).code
   const other = await shop.host.createMerchant()
+  const { baseUrl } = shop.host
+  const saleOf = ({ merchantIdentifier }: Merchant) => ({ amount: 5, fromAsset: 'EUR', merchantIdentifier })
+  const theirs = (await shop.host.call<{ code: string }>('POST', 'request', { as: other, body: saleOf(other) })).data
   const held = await holdOrder(code)
   const stuck = Array.from({ length: 60 }, () => shop.host.call('POST', `cancel/${code}`, { as: shop.merchant }))
+  const calls = [
+    (as: Merchant, own: string) => callService(baseUrl, 'GET', `status/${own}`, { as }),
+    (as: Merchant) => callService(baseUrl, 'POST', 'request', { as, body: saleOf(as) }),
+  ]
+  const served: Promise<Answer<unknown>>[] = []
   let isHeld = true
   try {
     await new Promise((resolve) => setTimeout(resolve, 300))
-    for (let round = 0; round < 5; round += 1) {
-      const answer = await callService(shop.host.baseUrl, 'GET', '', { as: other })
-      assert.equal(answer.status, 200, answer.text)
+    for (let round = 0; round < 3; round += 1) {
+      // what both ask for at once shares statements, and their lines of the log share one too
+      served.push(...calls.map((call) => call(shop.merchant, code)))
+      const others = [...calls.map((call) => call(other, theirs.code)), callService(baseUrl, 'GET', '', { as: other })]
+      for (const answer of await Promise.all(others)) assert.equal(answer.status, 200, answer.text)
     }
+    const logged = () => shop.host.db.many(sql`select id from request_log where company_id = ${other.companyId}`)
+    await eventually(logged, (lines) => lines.length >= 2, 3000)
     const stillStuck = await Promise.race([...stuck, Promise.resolve('waiting')])
     assert.equal(stillStuck, 'waiting', 'the others were answered while all of those waited')
     await held.release()
@@ -197,7 +217,7 @@ test('a company whose requests all wait for a lock takes no connection from anot
     )
   } finally {
     if (isHeld) await held.release()
-    await Promise.allSettled(stuck)
+    await Promise.allSettled([...stuck, ...served])
   }
 })
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { verifyWebhook } from '../sdk/index.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
-import { deleteSurplusRequests } from '../src/request-log/request-log-queries.ts'
+import { deleteSurplusRequests, takesTrim } from '../src/request-log/request-log-queries.ts'
 import { type Person, register, registerManager } from './harness/accounts.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
 import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
@@ -129,6 +130,29 @@ test('the table stays small: by age, dropped by the day, and by the number for e
   const { dropped } = await keepPartitions(db, { ...spec, keepDays: 1 }, inTwoDays)
   assert.deepEqual(dropped, ['request_log_before'])
   assert.ok((await count()) <= 2)
+})
+
+test('the trim keeps the newest of each company and of no company, a bounded number at a time, by one worker at a time', async () => {
+  const { db } = service
+  const fill = async (companyId: string, from: number): Promise<void> => {
+    await db.run(sql`
+      insert into request_log (company_id, id, request_id, at, actor, method, path, status, duration_ms, ip)
+      select ${companyId}, 'f' || lpad(to_hex(n), 23, '0'), 'trim-' || n, now(), 'apiKey:1', 'POST', '/', 200, 1, '192.0.2.1'
+      from generate_series(${from}::integer, ${from + 8}::integer) n`)
+  }
+  const countOf = async (companyId: string): Promise<number> =>
+    (await db.many(sql`select id from request_log where company_id = ${companyId}`)).length
+  for (const companyId of ['', other.companyId]) await fill(companyId, 1)
+  await deleteSurplusRequests(db, 1, 1000)
+  for (const companyId of ['', other.companyId]) await fill(companyId, 10)
+  assert.equal(await deleteSurplusRequests(db, 4, 2), 4, 'two of each')
+  assert.deepEqual([await countOf(''), await countOf(other.companyId)], [8, 8])
+  const elsewhere = new pg.Client({ connectionString: db.connectionString })
+  await elsewhere.connect()
+  await elsewhere.query(`begin; select pg_advisory_xact_lock(hashtextextended('request log trim', 0))`)
+  assert.equal(await db.tx(takesTrim), false)
+  await elsewhere.end()
+  await eventually(() => db.tx(takesTrim), Boolean)
 })
 
 test('the latest events come newest first, page backwards, and can be of one kind', async () => {

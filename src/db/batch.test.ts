@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createBatcher } from './batch.ts'
+import { askFor, openShares } from './shares.ts'
 
 /** A batcher whose batches end when the test decides. */
 function open(options: { max: number; concurrency: number; oneMoreFrom?: number }) {
@@ -52,4 +53,20 @@ test('while all are in flight others gather, and one more batch starts only once
   assert.equal(started.length, 4, 'one waits, and two are in flight')
   await end(2)
   assert.deepEqual(started[4], [12])
+})
+
+test('a batch waits in the share of none of its callers, the first one included, nor does the next batch', async () => {
+  const shares = openShares(1)
+  let free = (): void => {}
+  askFor('company:stuck', () => void shares.run(() => new Promise<void>((resolve) => (free = resolve))))
+  const run = createBatcher<number, number>({
+    ...{ max: 2, concurrency: 1 },
+    runMany: (items) => shares.run(async () => items.map((item) => item * 10)),
+  })
+  const asked: Promise<number>[] = []
+  askFor('company:stuck', () => void asked.push(run(1)))
+  askFor('company:other', () => void asked.push(run(2), run(3)))
+  const late = new Promise((resolve) => setTimeout(resolve, 1000, 'still waiting').unref())
+  assert.deepEqual(await Promise.race([Promise.all(asked), late]), [10, 20, 30])
+  free()
 })

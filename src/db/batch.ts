@@ -1,4 +1,5 @@
 import { AppError } from '../kernel/errors.ts'
+import { askForAll } from './shares.ts'
 
 type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
 
@@ -64,6 +65,6 @@ export function createBatcher<In, Out>({
   return (item) =>
     new Promise<Out>((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      if (waiting.length === 1 || waiting.length === oneMoreFrom) setImmediate(flush)
+      if (waiting.length === 1 || waiting.length === oneMoreFrom) setImmediate(askForAll, flush)
     })
 }

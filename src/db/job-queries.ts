@@ -22,18 +22,41 @@ export async function insertJob(tx: Tx, job: NewJob): Promise<boolean> {
   return inserted === 1
 }
 
-/** Claims due jobs for this node until `leaseUntil`; the epoch fences off a node that returns too late. */
+/**
+ * Claims due jobs for this node until `leaseUntil`; the epoch fences off a node that returns too late.
+ * @param claim.running the ids of those that this node has claimed before and still runs
+ */
 export async function claimJobs(
   q: Queryable,
-  claim: { kinds: readonly string[]; owner: string; now: Date; leaseUntil: Date; limit: number },
+  claim: {
+    kinds: readonly string[]
+    running: readonly string[]
+    owner: string
+    now: Date
+    leaseUntil: Date
+    limit: number
+  },
 ): Promise<ClaimedJob[]> {
   return q.many<ClaimedJob>(sql`
     update jobs set owner = ${claim.owner}, lease_epoch = lease_epoch + 1, attempts = attempts + 1,
       run_at = ${claim.leaseUntil}
     where id in (select id from jobs where run_at <= ${claim.now} and kind = any(${claim.kinds})
+        and not (id = any(${claim.running}))
       order by run_at limit ${claim.limit} for update skip locked)
     returning id, kind, payload, attempts, lease_epoch`)
 }
+
+/** Prolongs the leases of jobs that this node runs, unless another has them by now. */
+export const renewJobs = (
+  q: Queryable,
+  renewal: { ids: readonly string[]; owner: string; leaseUntil: Date },
+): Promise<number> =>
+  q.run(sql`
+    update jobs set run_at = ${renewal.leaseUntil} where id = any(${renewal.ids}) and owner = ${renewal.owner}`)
+
+/** Of one that is done, whoever has it by now: it must not be done again. */
+export const deleteDoneJob = (q: Queryable, id: string): Promise<number> =>
+  q.run(sql`delete from jobs where id = ${id}`)
 
 /** False: the lease expired and another node has the job. */
 export async function deleteJob(q: Queryable, job: Pick<ClaimedJob, 'id' | 'leaseEpoch'>): Promise<boolean> {

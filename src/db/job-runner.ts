@@ -1,8 +1,16 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
+import { type Clock, DAY, HOUR, isYounger, MINUTE, SECOND } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Db, Tx } from './db.ts'
-import { type ClaimedJob, claimJobs, deleteJob, insertJob, updateJobFailed } from './job-queries.ts'
+import {
+  type ClaimedJob,
+  claimJobs,
+  deleteDoneJob,
+  deleteJob,
+  insertJob,
+  renewJobs,
+  updateJobFailed,
+} from './job-queries.ts'
 import { toStorableText } from './storable.ts'
 
 export type JobHandler = {
@@ -38,6 +46,10 @@ export function openJobQueue({ clock }: { clock: Clock }): JobQueue {
 }
 
 const LEASE_MS = MINUTE
+/** The leases of jobs that go on are renewed so often. */
+const RENEW_MS = LEASE_MS / 4
+/** One that takes longer hangs: another node may try it. */
+const LONGEST_MS = 15 * MINUTE
 const BATCH = 10
 /**
  * A job that takes longer goes on in the background, so that the jobs behind it do not wait for a mail server that
@@ -68,7 +80,7 @@ export function openJobRunner(deps: {
     if (!handler) return
     try {
       await handler.run(job.payload)
-      await deleteJob(db, job)
+      await deleteDoneJob(db, job.id)
     } catch (error) {
       await retryLater(job, handler, error)
     }
@@ -88,26 +100,35 @@ export function openJobRunner(deps: {
     const runAt = final ? null : retryAt
     await updateJobFailed(db, job, { runAt, error: toStorableText(String((error as Error).message), 500) })
   }
-  /** By job id: a job that outlives its lease is claimed again, but not started twice on this node. */
-  const running = new Map<string, Promise<void>>()
+  /** By job id: since when each runs on this node. */
+  const running = new Map<string, number>()
+  let renewedAtMs = Number.NEGATIVE_INFINITY
   const begin = (job: ClaimedJob): Promise<void> => {
-    const work = runOne(job)
+    running.set(job.id, clock())
+    return runOne(job)
       .catch((error: unknown) =>
         log.warn({ err: error, job: job.kind, jobId: job.id }, 'the outcome of a job could not be stored'),
       )
       .finally(() => running.delete(job.id))
-    running.set(job.id, work)
-    return work
+  }
+  /** Otherwise a job that takes longer than its lease would be done again and again. */
+  const renew = async (now: number): Promise<void> => {
+    if (isYounger(renewedAtMs, RENEW_MS, now)) return
+    const ids = [...running].flatMap(([id, beganAtMs]) => (isYounger(beganAtMs, LONGEST_MS, now) ? [id] : []))
+    if (ids.length > 0) await renewJobs(db, { ids, owner, leaseUntil: new Date(now + LEASE_MS) })
+    renewedAtMs = now
   }
   return {
     async runDue() {
       const now = clock()
+      await renew(now)
       const leaseUntil = new Date(now + LEASE_MS)
       const kinds = Object.keys(handlers)
       const limit = BATCH - running.size
       if (limit === 0) return false
-      const jobs = await claimJobs(db, { kinds, owner, now: new Date(now), leaseUntil, limit })
-      const begun = jobs.filter(({ id }) => !running.has(id)).map(begin)
+      const ours = { owner, running: [...running.keys()] }
+      const jobs = await claimJobs(db, { ...ours, kinds, now: new Date(now), leaseUntil, limit })
+      const begun = jobs.map(begin)
       let timer: NodeJS.Timeout | undefined
       const slow = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, SLOW_MS)

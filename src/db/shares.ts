@@ -2,10 +2,16 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { AppError } from '../kernel/errors.ts'
 
 /** On whose behalf the current code uses the database: a company, a user without one, an address. */
-const asking = new AsyncLocalStorage<string>()
+const asking = new AsyncLocalStorage<string | undefined>()
 
 /** Everything that `next` starts counts against the share of `key`. */
 export const askFor = (key: string, next: () => void): void => asking.run(key, next)
+
+/**
+ * For work that serves many callers: it counts against no share. In the share of the caller that happened to start it,
+ * all the others would wait behind that one's requests.
+ */
+export const askForAll = <Result>(work: () => Result): Result => asking.run(undefined, work)
 
 type Line = { running: number; waiting: (() => void)[] }
 
@@ -25,8 +31,8 @@ export type Shares = {
 }
 
 /**
- * Keeps one caller from holding all connections: at most `limit` at once per caller, the rest in order of arrival. Jobs
- * and startup act for no caller and are not limited.
+ * Keeps one caller from holding all connections: at most `limit` at once per caller, the rest in order of arrival.
+ * Jobs, startup and what serves many callers at once act for no caller and are not limited.
  */
 export function openShares(limit: number): Shares {
   const lines = new Map<string, Line>()

@@ -20,7 +20,7 @@ export const isYounger = (atMs: number, maxAgeMs: number, nowMs: number): boolea
   nowMs >= atMs && nowMs - atMs < maxAgeMs
 
 /** How far another node’s clock may be ahead of ours, and how far a correction may set ours back. */
-const CLOCKS_DIFFER_MS = 30 * SECOND
+export const CLOCKS_DIFFER_MS = 30 * SECOND
 
 /** As `isYounger`, for a time that another node may have written, or a pause that no small correction may end. */
 export const isRecent = (atMs: number, maxAgeMs: number, nowMs: number): boolean =>

@@ -1,4 +1,4 @@
-import { joinSql, openRows, type Queryable, type Sql, sql, unnamed } from '../db/db.ts'
+import { joinSql, openRows, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import { toIsoText } from '../kernel/clock.ts'
 
 export type LoggedRequest = {
@@ -78,10 +78,23 @@ export function listRequests(
   )
 }
 
-/** Deletes all but the newest of each company. @returns how many */
+/** One worker at a time: it holds this until its transaction ends. @returns false: another trims */
+export const takesTrim = async (tx: Tx): Promise<boolean> =>
+  (
+    await tx.one<{ taken: boolean }>(sql`
+    select pg_try_advisory_xact_lock(hashtextextended('request log trim', 0)) as taken`)
+  ).taken
+
+/**
+ * Deletes all but the newest of each company. The companies come from their own table: to list those of the log is to
+ * read all of it.
+ * @param limit how many of a company, and five times as many in all
+ * @returns how many; fewer than `limit`: there are no more
+ */
 export const deleteSurplusRequests = (q: Queryable, keep: number, limit: number): Promise<number> =>
   q.run(sql`
     delete from request_log where (company_id, id) in (
-      select r.company_id, r.id from (select distinct company_id from request_log) c
-      cross join lateral (select company_id, id from request_log where company_id = c.company_id
-        order by id desc offset ${keep} limit ${limit}) r)`)
+      select r.company_id, r.id from (select id from companies union all select '') c
+      cross join lateral (select company_id, id from request_log where company_id = c.id
+        order by id desc offset ${keep} limit ${limit}) r
+      limit ${5 * limit})`)

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Db } from '../db/db.ts'
+import { askForAll } from '../db/shares.ts'
 import { type Actor, actingFor } from '../http/actor.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
@@ -8,11 +9,14 @@ import {
   insertMissingRequests,
   insertRequests,
   type LoggedRequest,
+  takesTrim,
 } from './request-log-queries.ts'
 
 /** Requests are written in batches, so that the log costs a request almost nothing. */
 const FLUSH_MS = 500
 const BATCH = 500
+/** Of a company at a time: finding the first one passes over all that are kept. */
+const TRIM_BATCH = 2000
 /** While the database is down, at most this many wait in memory; then the newest are dropped. */
 const MOST_WAITING = 5000
 const MAX_PATH = 300
@@ -63,7 +67,8 @@ export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): 
   const flush = (): Promise<void> => {
     if (timer) clearTimeout(timer)
     timer = undefined
-    writing = writing.then(write)
+    // the rows are everyone's
+    writing = askForAll(() => writing.then(write))
     return writing
   }
   app.addHook('onResponse', (request, reply, done) => {
@@ -93,7 +98,10 @@ export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): 
   return {
     flush,
     async trim() {
-      return (await deleteSurplusRequests(db, perCompany, BATCH)) >= BATCH
+      const deleted = await db.tx(async (tx) =>
+        (await takesTrim(tx)) ? deleteSurplusRequests(tx, perCompany, TRIM_BATCH) : 0,
+      )
+      return deleted >= TRIM_BATCH
     },
   }
 }

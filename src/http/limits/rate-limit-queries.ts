@@ -1,19 +1,28 @@
 import { type Queryable, sql } from '../../db/db.ts'
+import { CLOCKS_DIFFER_MS } from '../../kernel/clock.ts'
 
 export type Counter = { used: bigint; windowEndsAt: Date }
 
-/** Adds to the counter of a key; an expired window restarts at zero. @returns the counter, this use included */
+/** The latest end of a window that ends at `endsAtMs` by our clock, on whatever node it began. */
+export const latestEndMs = (endsAtMs: number): number => endsAtMs + CLOCKS_DIFFER_MS
+
+/**
+ * Adds to the counter of a key; an expired window restarts at zero. One that ends later than any can was begun by a
+ * clock that was ahead: it ends with ours, and its count goes on, so that a node that is behind lifts no limit.
+ * @returns the counter, this use included
+ */
 export async function updateCounter(
   q: Queryable,
   key: string,
   use: { count: number; now: Date; endsAt: Date },
 ): Promise<Counter> {
+  const latest = new Date(latestEndMs(use.endsAt.getTime()))
   return q.one<Counter>(sql`
     insert into rate_counters as c (key, used, window_ends_at) values (${key}, ${use.count}::bigint, ${use.endsAt})
     on conflict (key) do update set
       used = case when c.window_ends_at <= ${use.now}::timestamptz then excluded.used else c.used + excluded.used end,
-      window_ends_at = case when c.window_ends_at <= ${use.now}::timestamptz then excluded.window_ends_at
-        else c.window_ends_at end
+      window_ends_at = case when c.window_ends_at <= ${use.now}::timestamptz or c.window_ends_at > ${latest}::timestamptz
+        then excluded.window_ends_at else c.window_ends_at end
     returning used, window_ends_at`)
 }
 

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
+import { askForAll } from '../../db/shares.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { actingFor, hasStanding } from '../actor.ts'
 import { networkOf } from '../address.ts'
 import type { Limit } from '../permissions.ts'
-import { updateCounter } from './rate-limit-queries.ts'
+import { latestEndMs, updateCounter } from './rate-limit-queries.ts'
 
 const WINDOW_MS = MINUTE
 /**
@@ -121,13 +122,19 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     blocks.set(key, block)
     return block
   }
+  /** Undefined: its window has ended, or was begun by a clock that was ahead. */
+  const findBlock = ({ key, windowMs = WINDOW_MS }: Policy): Block | undefined => {
+    const block = blocks.get(key)
+    const now = clock()
+    return block && block.windowEndsAt > now && block.windowEndsAt <= latestEndMs(now + windowMs) ? block : undefined
+  }
   const currentBlock = async (policy: Policy): Promise<Block> => {
-    const known = blocks.get(policy.key)
-    const alive = known !== undefined && known.windowEndsAt > clock()
-    if (alive && (known.left > 0 || known.unclaimed === 0)) return known
+    const known = findBlock(policy)
+    if (known && (known.left > 0 || known.unclaimed === 0)) return known
     const running = refills.get(policy.key)
     if (running) return running
-    const started = refill(policy).finally(() => refills.delete(policy.key))
+    // everyone who counts for the key waits for it
+    const started = askForAll(() => refill(policy)).finally(() => refills.delete(policy.key))
     refills.set(policy.key, started)
     return started
   }
@@ -170,9 +177,9 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     const policy = policyOf(request, limit, who)
     if (policy) await check(request, reply, policy)
   }
-  const isOver = ({ key }: Policy): boolean => {
-    const block = blocks.get(key)
-    return block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
+  const isOver = (policy: Policy): boolean => {
+    const block = findBlock(policy)
+    return block !== undefined && block.left + block.unclaimed === 0
   }
   const checkVisitor: RateLimits['checkVisitor'] = async (request, reply) => {
     if (hasStanding(request.actor)) return

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../../db/db.ts'
 import { SECOND } from '../../kernel/clock.ts'
@@ -56,7 +57,9 @@ export function openOrderFeed({ db, log }: { db: Db; log: FastifyBaseLogger }): 
       for (const listener of channelListeners) listener(companyId)
     },
     onChannels: (listener) => void channelListeners.push(listener),
-    subscribe(code, listener) {
+    subscribe(code, tell) {
+      // what it reads counts for its viewer, whoever changed the order
+      const listener = AsyncLocalStorage.bind(tell)
       const entry = watched.get(code) ?? { mark: undefined, listeners: new Set() }
       watched.set(code, entry)
       entry.listeners.add(listener)

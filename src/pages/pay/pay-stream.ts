@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -82,6 +83,9 @@ class Room {
     return this.#view?.companyId === companyId
   }
 
+  /** For a change by somebody else: what it reads counts for the viewer who opened this. */
+  readonly refreshAsViewer = AsyncLocalStorage.bind(() => this.refresh())
+
   /** Loads the order once for all viewers; a change during the load triggers one more. */
   refresh(): void {
     this.#again = true
@@ -130,7 +134,7 @@ export function openPayStreams(deps: PayStreamDeps): PayStreams {
     for (const viewer of viewers()) viewer.send(text)
   }
   deps.feed.onChannels((companyId) => {
-    for (const room of rooms.values()) if (room.isOf(companyId)) room.refresh()
+    for (const room of rooms.values()) if (room.isOf(companyId)) room.refreshAsViewer()
   })
   return {
     open(code, viewer) {

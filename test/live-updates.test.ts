@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { askFor } from '../src/db/shares.ts'
+import { openOrderFeed, POLL_MS } from '../src/pages/pay/live-updates.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { eventually } from './harness/service.ts'
+
+let database: TestDatabase
+let db: Db
+
+before(async () => {
+  database = await createTestDatabase()
+  // one address may hold one of them
+  db = openDb({ connectionString: database.connectionString, max: 3 })
+})
+after(async () => {
+  await db?.close()
+  await database?.drop()
+})
+
+const FIRST = 'address:192.0.2.1'
+const SECOND_ONE = 'address:198.51.100.9'
+
+test('the pages of all addresses are kept up to date though the first one’s share is used up', async () => {
+  const feed = openOrderFeed({ db, log: pino({ level: 'silent' }) })
+  const told: number[] = []
+  let ended = false
+  const busy: Promise<unknown>[] = []
+  try {
+    askFor(FIRST, () => void feed.subscribe('A'.repeat(24), () => {}))
+    askFor(SECOND_ONE, () => void feed.subscribe('B'.repeat(24), () => void told.push(1)))
+    await eventually(
+      async () => told.length,
+      (count) => count > 0,
+    )
+    const before = told.length
+    askFor(FIRST, () => {
+      for (let one = 0; one < 2; one += 1)
+        busy.push(
+          db.run(sql`select pg_sleep(${(2 * POLL_MS) / 1000}::float8)`).finally(() => {
+            ended = true
+          }),
+        )
+    })
+    await eventually(
+      async () => told.length,
+      (count) => count > before,
+    )
+    assert.equal(ended, false, 'told while the first address waits')
+  } finally {
+    await Promise.all(busy)
+    await feed.stop()
+  }
+})
+
+test('what a page reads when its order changes counts for its viewer, not for whoever changed the order', async () => {
+  const feed = openOrderFeed({ db, log: pino({ level: 'silent' }) })
+  const reads: Promise<unknown>[] = []
+  let ended = false
+  let busy: Promise<unknown> = Promise.resolve()
+  try {
+    const read = () => void reads.push(db.one(sql`select 1 as n`))
+    askFor(SECOND_ONE, () => void feed.subscribe('B'.repeat(24), read))
+    askFor('company:one', () => {
+      busy = db.run(sql`select pg_sleep(2)`).finally(() => {
+        ended = true
+      })
+      feed.changed('B'.repeat(24))
+    })
+    await Promise.all(reads)
+    assert.deepEqual([reads.length > 0, ended], [true, false])
+  } finally {
+    await busy
+    await feed.stop()
+  }
+})
