@@ -186,7 +186,7 @@ type NoteParts = () => Promise<void>
 async function applyAllAtOnce(
   client: pg.Client,
   pending: readonly Migration[],
-  { noteParts, onApplied }: Pick<MigrateOptions, 'onApplied'> & { noteParts: NoteParts },
+  { noteParts, onApplied }: { noteParts: NoteParts; onApplied: MigrateOptions['onApplied'] | undefined },
 ): Promise<boolean> {
   try {
     await client.query('begin')
