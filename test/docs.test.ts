@@ -379,6 +379,10 @@ test('the quickstart of a server ships after a verified webhook, and a second st
   assert.doesNotMatch(dearer.output(), /ship CART-118/)
   await runShell(`npx comptoir orders pay ${dearer.code}`)
   await waitFor('the shipment', () => dearer.output().includes('ship CART-118'))
+  const twice = { event: 'order.paid', code: 'SECOND', alias: 'CART-118', fromAmount: '39.90', fromAsset: 'EUR' }
+  for (const code of ['SECOND', dearer.code]) await send({ ...twice, code })
+  const shipments = dearer.output().match(/^(ship|look at) CART-118$/gm)
+  assert.deepEqual(shipments, ['look at CART-118', 'ship CART-118', 'look at CART-118'], 'a cart ships once')
   const taken = await send({ event: 'order.paid', code: 'TEST-ORDER', alias: 'TEST-1001', test: true })
   await dearer.end()
   assert.deepEqual(
@@ -386,6 +390,13 @@ test('the quickstart of a server ships after a verified webhook, and a second st
     [204, false],
     'nothing is shipped for a test event',
   )
+  // the customer reloads after paying, also once the cart costs something else
+  for (const price of ["'39.90'", "'29.90'"]) {
+    const reloaded = await startShop(port, (source) => source.replace("'29.90'", price))
+    await send({ ...twice, code: dearer.code })
+    await reloaded.end()
+    assert.deepEqual([reloaded.code, /^ship/m.test(reloaded.output())], [dearer.code, false], price)
+  }
 })
 
 test('the scenarios of the sandbox end as its page says, and can be played again', async () => {
