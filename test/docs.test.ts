@@ -219,22 +219,25 @@ test('the quickstart of a marketplace makes orders of two sellers, and each sees
 async function callAsShop(method: string, path: string, body?: object) {
   const { apiKey, apiSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
   const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret, 'content-type': 'application/json' }
-  const answer = await fetch(`${baseUrl}/api/next${path}`, { method, headers, body: JSON.stringify(body ?? {}) })
+  const sent = method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }
+  const answer = await fetch(`${baseUrl}/api/next${path}`, { method, headers, ...sent })
   return { status: answer.status, text: await answer.text() }
 }
 
 test('the calls of other services, as their guides write them for Comptoir, make one order until that is over', async () => {
   const shop = await openShopFolder()
-  for (const [file, status] of [
-    ['from-coinbase-commerce.md', 'NEW'],
-    ['from-btcpay-server.md', 'New'],
-    ['from-nowpayments.md', 'waiting'],
+  for (const [file, status, metadata] of [
+    ['from-coinbase-commerce.md', 'NEW', { basket_id: 'B-1' }],
+    ['from-btcpay-server.md', 'New', { itemCode: 'T-1' }],
+    ['from-nowpayments.md', 'waiting', null],
   ] as const) {
     writeFileSync(join(shop, 'moved.mjs'), blocks(file, 'js', 'docs/guides').join('\n'))
     const first = await runProgram('moved.mjs')
     assert.match(first, new RegExp(`^${status} http\\S+/pay\\?code=\\w+\n$`), file)
     assert.equal(await runProgram('moved.mjs'), first, file)
     const codeOf = (printed: string) => /code=(\w+)/.exec(printed)?.[1]
+    const { text: made } = await callAsShop('GET', `/confirm_conversion/status/${codeOf(first)}`)
+    assert.deepEqual([made.includes('ada@'), JSON.parse(made).data.metadata], [false, metadata], file)
     assert.equal((await callAsShop('POST', `/confirm_conversion/cancel/${codeOf(first)}`)).status, 200)
     const next = await runProgram('moved.mjs')
     assert.deepEqual([next.startsWith(`${status} `), codeOf(next) === codeOf(first)], [true, false], file)
@@ -324,6 +327,13 @@ test('the quickstart of a website ends at a pay page with the price of the serve
   assert.equal(new Set([session, dearer, back]).size, 3, 'a price that comes back is a session of its own')
   const shown = await fetch(`${baseUrl}/buy-button/landing?session=${back}`, { method: 'POST', headers })
   assert.equal(shown.status, 200)
+  const sold = /conversionCode&quot;:&quot;(\w+)/.exec(await shown.text())?.[1]
+  await runShell(`npx comptoir orders pay ${sold}`)
+  for (const price of ['49.90', '59.90']) {
+    change(5, price)
+    const page = await runShell(`${run.join(' ')} node cart.mjs`)
+    assert.deepEqual([page.includes(`/pay?code=${sold}"`), page.includes('session')], [true, false], 'not sold again')
+  }
 })
 
 /** The shop of docs/quickstart/server.md, from its own text. */
