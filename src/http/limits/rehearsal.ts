@@ -6,7 +6,7 @@ const READS = ['GET', 'HEAD', 'OPTIONS']
 
 /**
  * Whoever tries out a restored copy logs in and looks; anything else could reach a provider, a payer or a shop. What
- * makes or changes an account (registering, a new password, a second factor) is no login: it would be lost with the copy.
+ * makes or changes an account is no login: it would be lost with the copy.
  */
 const LOGINS: ReadonlySet<unknown> = new Set<PermissionName>([
   'auth.login',
