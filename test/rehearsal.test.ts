@@ -147,7 +147,7 @@ test('what restore --rehearsal puts there stays a rehearsal: start, doctor and r
       if (start === 1) continue
       const reconciled = await operator.run(['reconcile'], copy, places.path)
       assert.match(reconciled.err, /This is a rehearsal: no chain is read/)
-      const kept = readdirSync(backups)
+      const kept: string[] = readdirSync(backups)
       // with the settings of the live service, and also to a place of its own: a backup of it would pass for a real one
       for (const to of [[], ['--to', join(places.path, 'elsewhere')]]) {
         const again = await operator.run(['backup', ...to, '--keep', '1'], { ...copy, BACKUP_TO: backups }, places.path)
