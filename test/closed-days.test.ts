@@ -3,13 +3,16 @@ import { randomInt } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
 import pg from 'pg'
 import { pino } from 'pino'
-import { type Db, openDb, sql } from '../src/db/db.ts'
+import { type Db, openDb, raw, sql } from '../src/db/db.ts'
+import { monthsBefore } from '../src/http/calendar.ts'
+import { HOUR } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { openBooks } from '../src/ledger/books.ts'
 import { closeDays } from '../src/ledger/days/close-days.ts'
-import { listBalancesBetween } from '../src/ledger/ledger-queries.ts'
+import { insertJournal, listBalancesBetween } from '../src/ledger/ledger-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { bookAt, compareSums, DAY_MS, instantOf } from './harness/booked-days.ts'
+import { listMonths } from '../src/ledger/overview/fee-queries.ts'
+import { bookAt, compareSums, DAY_MS, instantOf, leg } from './harness/booked-days.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { randomBelow } from './harness/random.ts'
 import { scaled } from './harness/scale.ts'
@@ -137,6 +140,52 @@ test('a booking into a closed day opens it again, also of a node that knows noth
   assert.equal(await closedBefore(), '2026-02-26')
   assert.deepEqual([await owedUntil('2026-02-24'), await owedUntil('2026-03-01')], [3960n, 4950n])
   await compareOften(10)
+})
+
+test('the months of a zone are whole in a session of that zone, as PgBouncer’s are', async () => {
+  const { connectionString, drop } = await createTestDatabase()
+  const direct = openDb({ connectionString, max: 1 })
+  try {
+    // each month begins within a day of UTC on which the clocks of its zone change
+    for (const [zone, day] of [
+      ['America/New_York', '2026-11-01'],
+      ['Europe/Paris', '2024-03-31'],
+    ] as const) {
+      await direct.run(raw(`alter database ${new URL(connectionString).pathname.slice(1)} set timezone = '${zone}'`))
+      const bouncing = openDb({ connectionString, max: 2, prepared: false })
+      try {
+        const hours = [-1, 1, 12, 22.5, 23.5, 24.5, 30]
+        const shop = newId()
+        await bouncing.run(
+          sql`insert into companies (id, name, webhook_secret_sealed) values (${shop}, 'Shop', 'sealed')`,
+        )
+        for (const hour of hours) {
+          const at = new Date(Date.parse(day) + hour * HOUR)
+          const legs = [leg('payer_clearing', 1000), leg('company_payable', -990), leg('fees', -10)]
+          const booking = { companyId: shop, id: newId(), kind: 'payment', causeId: newId(), orderId: null } as const
+          await bouncing.tx((tx) => insertJournal(tx, { ...booking, at, legs }))
+        }
+        const nowMs = Date.parse(day) + 4 * DAY_MS
+        const read = () => listMonths(bouncing, shop, monthsBefore(nowMs, 2, zone))
+        const open = await read()
+        assert.equal(
+          open.reduce((sum, { payments }) => sum + payments, 0),
+          hours.length,
+        )
+        while (await closeDays({ db: bouncing, clock: () => nowMs, log })) {}
+        const closed = await bouncing.one(
+          sql`select 1 from ledger_closed where company_id = ${shop} and since < before`,
+        )
+        assert.ok(closed)
+        assert.deepEqual(await read(), open, zone)
+      } finally {
+        await bouncing.close()
+      }
+    }
+  } finally {
+    await direct.close()
+    await drop()
+  }
 })
 
 test('a day waits for a booking that is not committed', async () => {
