@@ -13,6 +13,7 @@ import { insertJournal, listBalancesBetween } from '../src/ledger/ledger-queries
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { listMonths } from '../src/ledger/overview/fee-queries.ts'
 import type { Alarm } from '../src/mail/operator-alarm.ts'
+import { allowHistoryChanges, updateOrderAge } from '../src/operator/order-age-queries.ts'
 import { bookAt, compareSums, DAY_MS, instantOf, leg } from './harness/booked-days.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { randomBelow } from './harness/random.ts'
@@ -223,18 +224,50 @@ test('a day is closed an hour after its end, and never before the database’s o
   await compareOften(5)
 })
 
-test('a booking that is moved to another day, past the other triggers, opens both', async () => {
+test('an order of a sandbox that is moved back in time opens its day and the new one', async () => {
   for (const day of ['21', '23', '25']) await bookOld(`2026-02-${day}T12:00:00Z`)
-  await closeUntil(AFTER_MS)
-  await db.tx(async (tx) => {
+  const code = await db.tx(async (tx) => {
+    const order = await tx.one<{ id: string; code: string }>(sql`
+      insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate,
+        quote_id, created_at, updated_at, expires_at)
+      values (${companyId}, ${newId()}, ${newId()}, ${newId()}, 'PAID', 'EUR', 100, 'USDC', 1, 1, 'q', now(), now(), now())
+      returning id, code`)
     await tx.run(sql`set local session_replication_role = replica`)
-    await tx.run(sql`update ledger_journals set at = at - interval '2 days'
-      where company_id = ${companyId} and at > '2026-02-25'`)
+    await tx.run(
+      sql`update ledger_journals set order_id = ${order.id} where company_id = ${companyId} and at > '2026-02-25'`,
+    )
+    return order.code
+  })
+  await closeUntil(AFTER_MS)
+  assert.equal(await closedBefore(), '2026-02-26')
+  await db.tx(async (tx) => {
+    await allowHistoryChanges(tx)
+    assert.ok(await updateOrderAge(tx, code, 2 * 86_400))
   })
   assert.equal(await closedBefore(), '2026-02-23')
   assert.deepEqual([await owedUntil('2026-02-24'), await owedUntil('2026-03-01')], [2970n, 2970n])
   await closeUntil(AFTER_MS)
   await compareOften(10)
+})
+
+test('bookings are loaded without a search path, and as a replica whose sums come from elsewhere', async () => {
+  await bookOld('2026-02-21T12:00:00Z')
+  await bookOld('2026-02-25T12:00:00Z')
+  await closeUntil(AFTER_MS)
+  const load = async (role: 'origin' | 'replica', at: string) => {
+    await other.query(`begin; set local search_path = ''; set local session_replication_role = ${role}`)
+    try {
+      await other.query(
+        `insert into public.ledger_journals (company_id, id, kind, cause_id, at) values ($1, $2, 'payment', $2, $3)`,
+        [companyId, newId(), at],
+      )
+    } finally {
+      await other.query('commit')
+    }
+    return closedBefore()
+  }
+  assert.equal(await load('replica', '2026-02-21T13:00:00Z'), '2026-02-26')
+  assert.equal(await load('origin', '2026-02-23T12:00:00Z'), '2026-02-23')
 })
 
 test('a booking in an older snapshot, which could not see what is closed, is refused', async () => {
