@@ -11,6 +11,7 @@ import { openBooks } from '../src/ledger/books.ts'
 import { closeDays } from '../src/ledger/days/close-days.ts'
 import { insertJournal, listBalancesBetween } from '../src/ledger/ledger-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { setLongSnapshot } from '../src/ledger/ledger-verify-queries.ts'
 import { listMonths } from '../src/ledger/overview/fee-queries.ts'
 import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { allowHistoryChanges, updateOrderAge } from '../src/operator/order-age-queries.ts'
@@ -274,6 +275,33 @@ test('a booking in an older snapshot, which could not see what is closed, is ref
   await other.query('begin isolation level repeatable read')
   await assert.rejects(bookOld('2026-02-21T12:00:00Z'), /read committed/)
   await other.query('rollback')
+})
+
+test('bookings have their isolation level, whatever the default of the database', async () => {
+  const { connectionString, drop } = await createTestDatabase()
+  const direct = openDb({ connectionString, max: 1 })
+  const name = new URL(connectionString).pathname.slice(1)
+  await direct.run(raw(`alter database ${name} set default_transaction_isolation = 'serializable'`))
+  await direct.close()
+  try {
+    for (const prepared of [true, false]) {
+      const strict = openDb({ connectionString, max: 2, prepared })
+      const isolation = sql`select current_setting('transaction_isolation') as level`
+      try {
+        await strict.tx((tx) => bookAt(tx, newId(), new Date(FIRST_MS), randomBelow(SEED)))
+        if (prepared) assert.deepEqual(await strict.planned(isolation), [{ level: 'read committed' }])
+        const snapshot = await strict.tx(async (tx) => {
+          await setLongSnapshot(tx)
+          return tx.one(isolation)
+        })
+        assert.deepEqual(snapshot, { level: 'repeatable read' })
+      } finally {
+        await strict.close()
+      }
+    }
+  } finally {
+    await drop()
+  }
 })
 
 test('a wrong sum is thrown away and told once, and no money waits', async () => {
