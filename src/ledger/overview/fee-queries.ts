@@ -16,8 +16,8 @@ export type MonthRow = {
 
 /**
  * What has a place in the months, as amounts in USDC units, debits positive: closed days that lie in one month, and
- * the bookings of other days; a month of another time zone begins within one. A day is 24 hours, because PostgreSQL counts
- * “1 day” by the clocks of the session, and behind PgBouncer those are the database's own.
+ * the bookings of other days; a month of another time zone begins within one. A day is 24 hours: “1 day” goes by the
+ * clocks of the session, and behind PgBouncer those are the database's own.
  */
 const partsOf = (companyId: string, starts: readonly string[], isMany: boolean): Sql => sql`
   with closed as materialized (${closedOf(companyId)}), starts as (
