@@ -36,6 +36,7 @@ begin
 end $$;
 
 -- In the database, so that no writer can leave it out: a node of the earlier version knows nothing of closed days.
+-- An ordinary trigger: a subscriber of logical replication gets the sums and what is closed with the bookings.
 create function ledger_reopen() returns trigger language plpgsql as $$
 begin
   if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
@@ -45,7 +46,9 @@ begin
   if tg_op <> 'DELETE' then perform ledger_reopen_day(new.company_id, new.at); end if;
   return null;
 end $$;
+-- A load of data alone has no search path.
+do $$ begin
+  execute format('alter function ledger_reopen() set search_path = %I', current_schema());
+end $$;
 create trigger ledger_journals__reopen after insert or update or delete on ledger_journals
   for each row execute function ledger_reopen();
--- also for who changes a booking past the other triggers
-alter table ledger_journals enable always trigger ledger_journals__reopen;

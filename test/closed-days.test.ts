@@ -3,13 +3,19 @@ import { randomInt } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
 import pg from 'pg'
 import { pino } from 'pino'
-import { type Db, openDb, sql } from '../src/db/db.ts'
+import { type Db, openDb, raw, sql } from '../src/db/db.ts'
+import { monthsBefore } from '../src/http/calendar.ts'
+import { HOUR } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { openBooks } from '../src/ledger/books.ts'
 import { closeDays } from '../src/ledger/days/close-days.ts'
-import { listBalancesBetween } from '../src/ledger/ledger-queries.ts'
+import { insertJournal, listBalancesBetween } from '../src/ledger/ledger-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { bookAt, compareSums, DAY_MS, instantOf } from './harness/booked-days.ts'
+import { setLongSnapshot } from '../src/ledger/ledger-verify-queries.ts'
+import { listMonths } from '../src/ledger/overview/fee-queries.ts'
+import type { Alarm } from '../src/mail/operator-alarm.ts'
+import { allowHistoryChanges, updateOrderAge } from '../src/operator/order-age-queries.ts'
+import { bookAt, compareSums, DAY_MS, instantOf, leg } from './harness/booked-days.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { randomBelow } from './harness/random.ts'
 import { scaled } from './harness/scale.ts'
@@ -139,6 +145,52 @@ test('a booking into a closed day opens it again, also of a node that knows noth
   await compareOften(10)
 })
 
+test('the months of a zone are whole in a session of that zone, as PgBouncer’s are', async () => {
+  const { connectionString, drop } = await createTestDatabase()
+  const direct = openDb({ connectionString, max: 1 })
+  try {
+    // each month begins within a day of UTC on which the clocks of its zone change
+    for (const [zone, day] of [
+      ['America/New_York', '2026-11-01'],
+      ['Europe/Paris', '2024-03-31'],
+    ] as const) {
+      await direct.run(raw(`alter database ${new URL(connectionString).pathname.slice(1)} set timezone = '${zone}'`))
+      const bouncing = openDb({ connectionString, max: 2, prepared: false })
+      try {
+        const hours = [-1, 1, 12, 22.5, 23.5, 24.5, 30]
+        const shop = newId()
+        await bouncing.run(
+          sql`insert into companies (id, name, webhook_secret_sealed) values (${shop}, 'Shop', 'sealed')`,
+        )
+        for (const hour of hours) {
+          const at = new Date(Date.parse(day) + hour * HOUR)
+          const legs = [leg('payer_clearing', 1000), leg('company_payable', -990), leg('fees', -10)]
+          const booking = { companyId: shop, id: newId(), kind: 'payment', causeId: newId(), orderId: null } as const
+          await bouncing.tx((tx) => insertJournal(tx, { ...booking, at, legs }))
+        }
+        const nowMs = Date.parse(day) + 4 * DAY_MS
+        const read = () => listMonths(bouncing, shop, monthsBefore(nowMs, 2, zone))
+        const open = await read()
+        assert.equal(
+          open.reduce((sum, { payments }) => sum + payments, 0),
+          hours.length,
+        )
+        while (await closeDays({ db: bouncing, clock: () => nowMs, log })) {}
+        const closed = await bouncing.one(
+          sql`select 1 from ledger_closed where company_id = ${shop} and since < before`,
+        )
+        assert.ok(closed)
+        assert.deepEqual(await read(), open, zone)
+      } finally {
+        await bouncing.close()
+      }
+    }
+  } finally {
+    await direct.close()
+    await drop()
+  }
+})
+
 test('a day waits for a booking that is not committed', async () => {
   await bookOld('2026-02-21T12:00:00Z')
   await bookOld('2026-02-25T12:00:00Z')
@@ -173,18 +225,50 @@ test('a day is closed an hour after its end, and never before the database’s o
   await compareOften(5)
 })
 
-test('a booking that is moved to another day, past the other triggers, opens both', async () => {
+test('an order of a sandbox that is moved back in time opens its day and the new one', async () => {
   for (const day of ['21', '23', '25']) await bookOld(`2026-02-${day}T12:00:00Z`)
-  await closeUntil(AFTER_MS)
-  await db.tx(async (tx) => {
+  const code = await db.tx(async (tx) => {
+    const order = await tx.one<{ id: string; code: string }>(sql`
+      insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate,
+        quote_id, created_at, updated_at, expires_at)
+      values (${companyId}, ${newId()}, ${newId()}, ${newId()}, 'PAID', 'EUR', 100, 'USDC', 1, 1, 'q', now(), now(), now())
+      returning id, code`)
     await tx.run(sql`set local session_replication_role = replica`)
-    await tx.run(sql`update ledger_journals set at = at - interval '2 days'
-      where company_id = ${companyId} and at > '2026-02-25'`)
+    await tx.run(
+      sql`update ledger_journals set order_id = ${order.id} where company_id = ${companyId} and at > '2026-02-25'`,
+    )
+    return order.code
+  })
+  await closeUntil(AFTER_MS)
+  assert.equal(await closedBefore(), '2026-02-26')
+  await db.tx(async (tx) => {
+    await allowHistoryChanges(tx)
+    assert.ok(await updateOrderAge(tx, code, 2 * 86_400))
   })
   assert.equal(await closedBefore(), '2026-02-23')
   assert.deepEqual([await owedUntil('2026-02-24'), await owedUntil('2026-03-01')], [2970n, 2970n])
   await closeUntil(AFTER_MS)
   await compareOften(10)
+})
+
+test('bookings are loaded without a search path, and as a replica whose sums come from elsewhere', async () => {
+  await bookOld('2026-02-21T12:00:00Z')
+  await bookOld('2026-02-25T12:00:00Z')
+  await closeUntil(AFTER_MS)
+  const load = async (role: 'origin' | 'replica', at: string) => {
+    await other.query(`begin; set local search_path = ''; set local session_replication_role = ${role}`)
+    try {
+      await other.query(
+        `insert into public.ledger_journals (company_id, id, kind, cause_id, at) values ($1, $2, 'payment', $2, $3)`,
+        [companyId, newId(), at],
+      )
+    } finally {
+      await other.query('commit')
+    }
+    return closedBefore()
+  }
+  assert.equal(await load('replica', '2026-02-21T13:00:00Z'), '2026-02-26')
+  assert.equal(await load('origin', '2026-02-23T12:00:00Z'), '2026-02-23')
 })
 
 test('a booking in an older snapshot, which could not see what is closed, is refused', async () => {
@@ -193,35 +277,75 @@ test('a booking in an older snapshot, which could not see what is closed, is ref
   await other.query('rollback')
 })
 
-test('a wrong sum is named, and made anew', async () => {
+test('bookings have their isolation level, whatever the default of the database', async () => {
+  const { connectionString, drop } = await createTestDatabase()
+  const direct = openDb({ connectionString, max: 1 })
+  const name = new URL(connectionString).pathname.slice(1)
+  await direct.run(raw(`alter database ${name} set default_transaction_isolation = 'serializable'`))
+  await direct.close()
+  try {
+    for (const prepared of [true, false]) {
+      const strict = openDb({ connectionString, max: 2, prepared })
+      const isolation = sql`select current_setting('transaction_isolation') as level`
+      try {
+        await strict.tx((tx) => bookAt(tx, newId(), new Date(FIRST_MS), randomBelow(SEED)))
+        if (prepared) assert.deepEqual(await strict.planned(isolation), [{ level: 'read committed' }])
+        const snapshot = await strict.tx(async (tx) => {
+          await setLongSnapshot(tx)
+          return tx.one(isolation)
+        })
+        assert.deepEqual(snapshot, { level: 'repeatable read' })
+      } finally {
+        await strict.close()
+      }
+    }
+  } finally {
+    await drop()
+  }
+})
+
+test('a wrong sum is thrown away and told once, and no money waits', async () => {
   for (const day of ['21', '21', '23', '25']) await bookOld(`2026-02-${day}T12:00:00Z`)
   await closeUntil(AFTER_MS)
-  const books = openBooks({ db, clock: Date.now, log, alarm: async () => {}, usdc: {} })
+  const mails: Alarm[] = []
+  const logged: unknown[] = []
+  const noting = pino({ level: 'error' }, { write: (line) => void logged.push(JSON.parse(line)) })
+  const alarm = async (_: unknown, mail: Alarm) => void mails.push(mail)
+  const nodes = [1, 2].map(() => openBooks({ db, clock: Date.now, log: noting, alarm, usdc: {} }))
   const compare = async () => {
-    await books.findHold(companyId)
-    return db.many<{ what: string; booked: string; expected: string }>(sql`
-      select what, booked, expected from ledger_differences
-      where company_id = ${companyId} and status = 'open' and subject like 'day %' order by what`)
+    const holds = await Promise.all(nodes.map((books) => books.findHold(companyId)))
+    const stored = await db.many<{ subject: string; status: string }>(sql`
+      select subject, status from ledger_differences where company_id = ${companyId}`)
+    assert.ok(!stored.some(({ subject }) => subject.startsWith('day ')), 'a stored difference holds money')
+    return holds
   }
-  assert.deepEqual(await compare(), [])
-  const [first] = await db.many<{ day: string }>(sql`
-    select day::text from ledger_days where company_id = ${companyId} and kind = 'payment' order by day limit 1`)
-  assert.ok(first)
-  await db.run(sql`update ledger_days set debit_units = debit_units + 1
-    where company_id = ${companyId} and day = ${first.day}::date and kind = 'payment' and account = 'payer_clearing'`)
-  await db.run(sql`delete from ledger_days
-    where company_id = ${companyId} and day = ${first.day}::date and kind = 'payment' and account = 'fees'`)
-  const found = await compare()
-  assert.deepEqual(
-    found.map(({ what }) => what),
-    ['the sum of payment in fees, USDC', 'the sum of payment in payer_clearing, USDC'],
+  // bookings without causes, which are differences of their own
+  const holds = await compare()
+  await db.run(
+    sql`update ledger_differences set status = 'explained', explained_by = 'us', reason = 'a test' where company_id = ${companyId}`,
   )
-  assert.equal(found[0]?.booked, 'no sum')
+  assert.deepEqual([holds.every((hold) => hold !== null), await compare()], [true, [null, null]])
+  mails.length = logged.length = 0
+  await db.run(sql`update ledger_days set debit_units = debit_units + 1
+    where company_id = ${companyId} and day = '2026-02-21' and kind = 'payment' and account = 'payer_clearing'`)
+  await db.run(sql`delete from ledger_days
+    where company_id = ${companyId} and day = '2026-02-21' and kind = 'payment' and account = 'fees'`)
+
+  assert.deepEqual(await compare(), [null, null])
+  assert.deepEqual(
+    mails.map(({ subject }) => subject),
+    ['Sums of closed days were wrong'],
+  )
+  const words = mails[0]?.paragraphs.join(' ') ?? ''
+  assert.match(words, /payment in fees, USDC is no sum.*payment in payer_clearing, USDC/)
+  assert.match(words, /No money waits/)
+  assert.equal(logged.length, 2)
   // from now on they are no longer read
   await compareOften(5)
   await closeUntil(AFTER_MS)
   await compareOften(5)
-  assert.deepEqual(await compare(), [])
+  assert.deepEqual(await compare(), [null, null])
+  assert.equal(mails.length, 1)
 })
 
 test('the command that verifies the books names a wrong sum where all else is right', async () => {

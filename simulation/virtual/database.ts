@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { Backend, BEGIN, SET_TIME } from './backend.ts'
+import { BEGIN } from '../../src/db/wire/connection.ts'
+import { Backend, BEGIN as PREPARED_BEGIN, SET_TIME } from './backend.ts'
 import { LATENCY_MS, VirtualConnection } from './connection.ts'
 import type { Scheduler, Scope } from './scheduler.ts'
 import { boundName, type Frame, sqlOf } from './wire.ts'
@@ -118,7 +119,7 @@ export class VirtualDatabase {
         `set timezone = 'UTC'; set deadlock_timeout = '${DEADLOCK_MS}ms';
          set max_parallel_workers_per_gather = 0; set synchronize_seqscans = off; set jit = off`,
       )
-      await client.query({ name: BEGIN, text: 'begin' })
+      await client.query({ name: PREPARED_BEGIN, text: BEGIN })
       await client.query('rollback')
       await client.query({ name: SET_TIME, text: "select set_config('simulation.at', $1, false)", values: ['0'] })
       const backend = new Backend(client)
@@ -185,7 +186,7 @@ export class VirtualDatabase {
     connection.lastFrames = frames
     for (const { bytes } of frames) this.scheduler.note(bytes)
     const [first] = frames
-    if (first?.type === 'Q' && backend.status === 'I' && sqlOf(first) === 'begin') {
+    if (first?.type === 'Q' && backend.status === 'I' && sqlOf(first) === BEGIN) {
       const answer = backend.begin(this.scheduler.nowMs)
       return this.#finish(connection, backend, { answer, fault })
     }

@@ -5,7 +5,15 @@ import { assertHoldsNone, whileHolding } from './held.ts'
 import { isDiskFull, openRoom, type Room, WRITE_MEGABYTE } from './room.ts'
 import { openShares } from './shares.ts'
 import { type Sql, sql } from './sql.ts'
-import { connectionConfig, endWhenSilent, LIMITS, openIsBusy, SILENCE_MS, setSilence } from './wire/connection.ts'
+import {
+  BEGIN,
+  connectionConfig,
+  endWhenSilent,
+  LIMITS,
+  openIsBusy,
+  SILENCE_MS,
+  setSilence,
+} from './wire/connection.ts'
 import { parseTimestamp } from './wire/timestamps.ts'
 
 export { joinSql, json, openRows, raw, type Sql, sql, unnamed } from './sql.ts'
@@ -245,12 +253,12 @@ export type DbOptions = {
 /** One round trip. Behind PgBouncer the limits are set per transaction, because the connection is not ours. */
 const beginText = (named: boolean): string => {
   const limits = LIMITS.map((limit) => `set local ${limit.replace('=', " = '")}'`)
-  return ['begin', ...(named ? [] : limits)].join('; ')
+  return [BEGIN, ...(named ? [] : limits)].join('; ')
 }
 
 /** For cached generic plans, in the same round trip as `begin`. */
 const KEPT = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_bitmapscan = off']
-const BEGIN_KEPT = ['begin', ...KEPT.map((setting) => `set local ${setting}`)].join('; ')
+const BEGIN_KEPT = [BEGIN, ...KEPT.map((setting) => `set local ${setting}`)].join('; ')
 
 /** Share of the connections that one company may hold at once; the rest is for the others. */
 const SHARE = 1 / 3

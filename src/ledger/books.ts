@@ -114,6 +114,16 @@ const mailOf = (companyId: string, company: string, differences: readonly KnownD
   path: companyId === '' ? OFFICE_PATHS.wallets : officePathsOf(companyId).money,
 })
 
+const wrongSumsMail = (companyId: string, company: string, wrong: readonly Difference[]) => ({
+  subject: 'Sums of closed days were wrong',
+  paragraphs: [
+    `Sums that the books of company ${company} keep of closed days were not what its bookings add up to. They were thrown away and are made anew from the bookings. No money waits. Balances and fees that were read before may have been wrong.`,
+    ...wrong.slice(0, 10).map((one) => describeDifference(one, company)),
+    'There is nothing to explain. If this comes again, find out who changes the tables of the books.',
+  ],
+  path: officePathsOf(companyId).money,
+})
+
 const sayHold = async (q: Queryable, difference: KnownDifference): Promise<string> =>
   `the books differ: ${describeDifference(difference, await nameCompany(q, difference.companyId))}`
 
@@ -158,6 +168,25 @@ export function openBooks(deps: BooksDeps): Books {
       const known = await listKnown(tx, companyId, 'books')
       return { known, found: await listDifferences(tx, companyId, MAX_OF_A_CHECK) }
     })
+
+  /** What is read next is added up from the bookings; where nothing was in use any more, the operator knows already. */
+  const throwAway = (companyId: string, wrong: readonly Difference[]): Promise<void> =>
+    db.tx(async (tx) => {
+      if ((await updateReopened(tx, companyId)) === 0) return
+      await deps.alarm(tx, wrongSumsMail(companyId, await nameCompany(tx, companyId), wrong))
+      tx.afterCommit(() => {
+        for (const one of wrong) log.error({ companyId, difference: one }, 'the sum of a closed day was wrong')
+      })
+    })
+  /** No money depends on the sums of days: wrong ones are no difference that holds it, and nor is a failure here. */
+  const dropWrongSums = async (companyId: string, wrong: readonly Difference[]): Promise<void> => {
+    if (wrong.length === 0) return
+    try {
+      await throwAway(companyId, wrong)
+    } catch (error) {
+      log.error({ err: error, companyId }, 'wrong sums of closed days were not thrown away')
+    }
+  }
   const readTransfers = (companyId: string): Promise<Read> =>
     db.tx(async (tx) => {
       await setLongSnapshot(tx)
@@ -167,9 +196,10 @@ export function openBooks(deps: BooksDeps): Books {
 
   const verify = async (companyId: string): Promise<Verified> => {
     const startedMs = performance.now()
-    const books = await readBooks(companyId)
-    await note(companyId, 'books', books.found, { known: books.known })
-    if (books.found.some(isOfDay)) await updateReopened(db, companyId)
+    const { known, found } = await readBooks(companyId)
+    const books = found.filter((one) => !isOfDay(one))
+    await note(companyId, 'books', books, { known })
+    await dropWrongSums(companyId, found.filter(isOfDay))
     let transfers = await readTransfers(companyId)
     const tookMs = performance.now() - startedMs
     if (transfers.found.length > 0) {
@@ -178,7 +208,7 @@ export function openBooks(deps: BooksDeps): Books {
     }
     await note(companyId, 'transfers', transfers.found, { known: transfers.known })
     await upsertBookCheck(db, companyId, new Date(clock()))
-    return { tookMs, mayBeMore: Math.max(books.found.length, transfers.found.length) >= MAX_OF_A_CHECK }
+    return { tookMs, mayBeMore: Math.max(books.length, transfers.found.length) >= MAX_OF_A_CHECK }
   }
 
   /**

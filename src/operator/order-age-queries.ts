@@ -35,7 +35,11 @@ export async function updateOrderAge(tx: Tx, code: string, seconds: number): Pro
   await tx.run(sql`
     update refunds set created_at = created_at - ${back}, updated_at = updated_at - ${back},
       settled_at = settled_at - ${back} where company_id = ${companyId} and order_id = ${id}`)
-  await tx.run(sql`update ledger_journals set at = at - ${back} where company_id = ${companyId} and order_id = ${id}`)
+  // what opens closed days again is a trigger, too
+  await tx.run(sql`
+    with moved as (
+      update ledger_journals set at = at - ${back} where company_id = ${companyId} and order_id = ${id} returning at)
+    select ledger_reopen_day(${companyId}, at), ledger_reopen_day(${companyId}, at + ${back}) from moved`)
   await tx.run(sql`
     update delivery_attempts set started_at = started_at - ${back}
     where company_id = ${companyId}

@@ -11,7 +11,7 @@ import type { Random } from './random.ts'
 export const DAY_MS = 86_400_000
 const ZONES = ['UTC', 'Europe/Paris', 'Asia/Kathmandu', 'America/Los_Angeles', 'Pacific/Auckland'] as const
 
-const leg = (account: Leg['account'], units: number): Leg => ({ account, asset: 'USDC', units: BigInt(units) })
+export const leg = (account: Leg['account'], units: number): Leg => ({ account, asset: 'USDC', units: BigInt(units) })
 
 const legsOf = (kind: Journal['kind'], units: number): Leg[] => {
   if (kind === 'payment')

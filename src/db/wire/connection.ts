@@ -8,6 +8,9 @@ export const LIMITS = [
   ...['statement_timeout=30s', 'idle_in_transaction_session_timeout=10s', 'lock_timeout=5s', 'timezone=UTC'],
 ]
 
+/** Whatever the default of the database or role: whoever books reads what others have committed meanwhile. */
+export const BEGIN = 'begin isolation level read committed'
+
 /**
  * A little more than the server's own limits, so that a server that is there has always said something by then. One
  * that vanished without a word (power, a failover, a dropped NAT entry) says nothing: a statement that it never

@@ -121,9 +121,9 @@ export const wrongDays = (within: (table: Sql) => Sql): Sql => {
     order by 1, 2, 3`
 }
 
-/** Has all sums of a company made anew. */
+/** Has all sums of a company made anew. @returns 0 where none were in use */
 export const updateReopened = (q: Queryable, companyId: string): Promise<number> =>
-  q.run(sql`update ledger_closed set before = since where company_id = ${companyId}`)
+  q.run(sql`update ledger_closed set before = since where company_id = ${companyId} and before > since`)
 
 /** More than these are read faster in another way. */
 const FEW_BOOKINGS = 20_000

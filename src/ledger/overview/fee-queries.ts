@@ -16,13 +16,14 @@ export type MonthRow = {
 
 /**
  * What has a place in the months, as amounts in USDC units, debits positive: closed days that lie in one month, and
- * the bookings of other days; a month of another time zone begins within one.
+ * the bookings of other days; a month of another time zone begins within one. A day is 24 hours: “1 day” goes by the
+ * clocks of the session, and behind PgBouncer those are the database's own.
  */
 const partsOf = (companyId: string, starts: readonly string[], isMany: boolean): Sql => sql`
   with closed as materialized (${closedOf(companyId)}), starts as (
     select start, date_trunc('day', start, 'UTC') as day from unnest(${starts}::timestamptz[]) as start
   ), open as (
-    select day as start, day + interval '1 day' as stop from starts, closed
+    select day as start, day + interval '24 hours' as stop from starts, closed
     where day < start and day >= since and day < before
     union all select '-infinity', since from closed union all select before, 'infinity' from closed
   ), days as (
