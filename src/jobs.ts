@@ -60,8 +60,8 @@ export type JobDeps = ChainJobDeps & {
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
-  /** Mails to the people of a shop; `send` returns whether there may be more. */
-  shopMails: readonly { name: string; everyMs: number; send(nowMs: number): Promise<boolean> }[]
+  /** Mails to the people of a shop; `send` returns whether there may be more. `isTimed`: the clock says what is due. */
+  shopMails: readonly { name: string; everyMs: number; isTimed: boolean; send(nowMs: number): Promise<boolean> }[]
   anchor: Anchor
   payerRetentionDays: number
   config: Pick<ServiceBase['config'], 'databaseUrl'>
@@ -157,7 +157,10 @@ export function startJobs(deps: JobDeps): Stoppable {
     byClock('kyc.clean', HOUR, async () => {
       return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
     }),
-    ...deps.shopMails.map(({ name, everyMs, send }) => startTicker(name, everyMs, log, () => send(clock()))),
+    ...deps.shopMails.map(({ name, everyMs, isTimed, send }) => {
+      const work = () => send(clock())
+      return isTimed ? byClock(name, everyMs, work) : startTicker(name, everyMs, log, work)
+    }),
     ...deps.partitions.map((spec) =>
       byClock(`partitions.${spec.table}`, HOUR, async () => void (await keepPartitions(db, spec, clock()))),
     ),

@@ -14,7 +14,7 @@ import { openClockGuard } from './clock-guard.ts'
 
 type ByClockDeps = Parameters<typeof openClockGuard>[0] & { log: FastifyBaseLogger; guardsClock: boolean }
 
-/** Starts a job that does by the clock what cannot be undone: it waits while the clock is wrong. */
+/** Starts jobs that do by the clock what cannot be undone: each waits while the clock is wrong. */
 export function openByClock(deps: ByClockDeps) {
   const isClockSound = deps.guardsClock ? openClockGuard(deps) : async () => true
   return (name: string, everyMs: number, work: () => Promise<boolean | undefined>): Ticker =>
