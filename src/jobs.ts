@@ -3,7 +3,7 @@ import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-
 import { startChainChecks, startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes, ServiceBase } from './assembly/service-base.ts'
 import { bookedSweepPolls } from './assembly/sweeps.ts'
-import { openClockGuard } from './assembly/upkeep/clock-guard.ts'
+import { bringBack, openByClock } from './assembly/upkeep/by-clock.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
 import { kycPolls } from './compliance/kyc-polls.ts'
@@ -60,8 +60,8 @@ export type JobDeps = ChainJobDeps & {
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
-  /** Mails to the people of a shop; `send` returns whether there may be more. */
-  shopMails: readonly { name: string; everyMs: number; send(nowMs: number): Promise<boolean> }[]
+  /** Mails to the people of a shop; `send` returns whether there may be more. `isTimed`: the clock says what is due. */
+  shopMails: readonly { name: string; everyMs: number; isTimed: boolean; send(nowMs: number): Promise<boolean> }[]
   anchor: Anchor
   payerRetentionDays: number
   config: Pick<ServiceBase['config'], 'databaseUrl'>
@@ -106,10 +106,7 @@ export function startChainJobs(deps: JobDeps): Stoppable {
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
-  const isClockSound = deps.guardsClock ? openClockGuard(deps) : async () => true
-  /** What deletes or expires by the clock waits while the clock is wrong. */
-  const byClock = (name: string, everyMs: number, work: () => Promise<boolean | undefined>): Stoppable =>
-    startTicker(name, everyMs, log, async () => ((await isClockSound()) ? work() : undefined))
+  const byClock = openByClock(deps)
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
   const polls = {
@@ -135,6 +132,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('orders.totals', 1000, log, () => keepTotals(db)),
     ...Object.values(polls),
     durable,
+    byClock('clock.leaps', 5 * MINUTE, () => bringBack({ db, clock, log })),
     startTicker('screening.denyList', 2000, log, () => deps.screening.watch()),
     ...startMoneyChecks(deps),
     byClock('sessions.clean', HOUR, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
@@ -159,7 +157,10 @@ export function startJobs(deps: JobDeps): Stoppable {
     byClock('kyc.clean', HOUR, async () => {
       return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
     }),
-    ...deps.shopMails.map(({ name, everyMs, send }) => startTicker(name, everyMs, log, () => send(clock()))),
+    ...deps.shopMails.map(({ name, everyMs, isTimed, send }) => {
+      const work = () => send(clock())
+      return isTimed ? byClock(name, everyMs, work) : startTicker(name, everyMs, log, work)
+    }),
     ...deps.partitions.map((spec) =>
       byClock(`partitions.${spec.table}`, HOUR, async () => void (await keepPartitions(db, spec, clock()))),
     ),

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import Fastify from 'fastify'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { countParkedJobs } from '../src/db/job-queries.ts'
-import { type JobHandler, openJobQueue, openJobRunner } from '../src/db/job-runner.ts'
+import { bringBackJobs, type JobHandler, openJobQueue, openJobRunner } from '../src/db/job-runner.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { eventually } from './harness/service.ts'
@@ -196,4 +196,36 @@ test('while a node runs as many jobs as it may, their leases are kept', async ()
   assert.deepEqual([started.length, taken], [10, []])
   for (const release of releases) release()
   await eventually(left, (count) => count === 0)
+})
+
+test('a job that failed while the clock was two hours ahead is tried again within minutes; one put off on purpose waits', async () => {
+  let tries = 0
+  const runner = runnerOf({
+    async run() {
+      tries += 1
+      throw new Error('not today')
+    },
+  })
+  const start = now
+  await enqueue('put off', { runAt: new Date(start + 5 * HOUR) })
+  await enqueue('failed')
+  now = start + 2 * HOUR
+  await runner.runDue()
+  await enqueue('new')
+  now = start
+  await runner.runDue()
+  assert.equal(tries, 1, 'to ours, none is due')
+  assert.equal(await bringBackJobs({ db, clock }, 10), 2)
+  now = start + MINUTE
+  await runner.runDue()
+  assert.equal(tries, 3)
+  assert.equal(await bringBackJobs({ db, clock }, 10), 0, 'their gaps are those of our clock')
+  await db.run(sql`update jobs set run_at = 'infinity'`)
+  assert.equal(await bringBackJobs({ db, clock }, 10), 0, 'what waits for a person goes on waiting')
+})
+
+test('the longest gap of a job is not cut short', async () => {
+  await enqueue(1)
+  await db.run(sql`update jobs set attempts = 20, run_at = ${new Date(now + HOUR + MINUTE)}`)
+  assert.equal(await bringBackJobs({ db, clock }, 10), 0)
 })

@@ -4,7 +4,7 @@ import { openAccounts } from '../src/assembly/accounts.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { systemContext } from '../src/http/request-context.ts'
-import { MINUTE } from '../src/kernel/clock.ts'
+import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { TEXTS } from '../src/texts/languages.ts'
 import { openPasswords } from '../src/users/password.ts'
@@ -252,6 +252,33 @@ test('ten wrong passwords lock for half an hour, known address or not; the reset
   )
   assert.equal((await beginLogin(new Client(service.baseUrl), email, OTHER_PASSWORD)).status, 200)
   offsetMs += 31 * MINUTE
+})
+
+test('a lock that began while the clock was two hours ahead lasts half an hour more, not two hours and a half', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const enter = (password?: string) => beginLogin(new Client(service.baseUrl), email, password)
+  offsetMs += 2 * HOUR
+  for (let count = 0; count < 10; count += 1) await enter('Wrong-Password-1!')
+  assert.equal((await enter()).status, 429)
+  offsetMs -= 2 * HOUR
+  const locked = await enter()
+  assert.equal(locked.error.code, 'ACCOUNT_LOCKED', 'a lock remains one')
+  assert.ok(Number(locked.headers.get('retry-after')) <= 1800)
+  offsetMs += 31 * MINUTE
+  assert.equal((await enter()).status, 200)
+})
+
+test('codes that were mailed while the clock was two hours ahead are not counted for three hours', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const enter = () => beginLogin(new Client(service.baseUrl), email)
+  offsetMs += 2 * HOUR
+  for (let count = 0; count < 10; count += 1) {
+    assert.equal((await enter()).status, 200)
+    offsetMs += SECOND * 7
+  }
+  assert.equal((await enter()).status, 429)
+  offsetMs -= 2 * HOUR
+  assert.equal((await enter()).status, 200)
 })
 
 test('a browser in which the new password was chosen logs in, however many wrong ones a stranger sends meanwhile', async () => {

@@ -44,6 +44,10 @@ test('a worker whose clock is a year ahead ends no order and deletes nothing, an
   assert.equal((await host.call('GET', `status/${sold.data.code}`)).data.status, 'INITIAL')
   assert.equal((await host.call<{ code: string }>('POST', 'request', sale)).data.code, sold.data.code)
   assert.deepEqual(await partitions(), before)
+  const tooEarly = await host.db.many(sql`
+    select key from notices_sent
+    where key like '%:done:%' and right(key, 10) >= to_char(now() at time zone 'UTC', 'YYYY-MM-DD')`)
+  assert.deepEqual(tooEarly, [], 'no day is told before it ends')
 })
 
 /** Source: PostgreSQL, 53.7, Terminate. */

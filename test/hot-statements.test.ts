@@ -45,6 +45,7 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
   ],
   // workers, not requests: an index on the time finds what is due, whosever it is
   [/where t\.next_check_at <= \$\d+/, 'the poll of what had no final answer'],
+  [/where t\.next_check_at > \$\d+/, 'the same poll’s rows that a clock put off too far, every five minutes'],
   [/from orders where status in \('INITIAL', 'PENDING', 'AWAITING'\) and expires_at <= \$1/, 'the poll of expiries'],
   [/^with h as materialized .* from sale_mails s/, 'the poll of people who get a mail for each sale'],
   [/from link_mails where remind_at <= /, 'the poll of payers to remind'],

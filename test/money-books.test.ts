@@ -382,6 +382,12 @@ test('a chain that could not be compared is tried again soon, and one that was o
   nowMs += 60_000
   await audit()
   assert.equal(noted, 2)
+  // the clock leaps ahead for a while
+  nowMs += 2 * 3_600_000
+  await audit()
+  nowMs -= 2 * 3_600_000
+  await audit()
+  assert.equal(noted, 4)
   await Promise.all([rpc.close(), proxy.stop()])
 })
 

@@ -3,7 +3,8 @@ import { after, before, beforeEach, test } from 'node:test'
 import pino from 'pino'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { wakeItem } from '../src/db/poll-queries.ts'
-import { LEASE_MS, LeaseLost, pollNow, pollSource } from '../src/db/polling.ts'
+import { bringBackPolls, LEASE_MS, LeaseLost, pollNow, pollSource } from '../src/db/polling.ts'
+import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { createRound } from '../src/kernel/polling.ts'
 import { SETTLEMENT_POLLS } from '../src/ledger/settlements/settlement-queries.ts'
@@ -180,4 +181,48 @@ test('a lane that hangs is full after its limit; the other lanes go on, and a fr
     await round.idle()
   }
   assert.equal(rest, 7)
+})
+
+test('what a node polled while its clock was two hours ahead is polled again within minutes', async () => {
+  const row = await insertDue()
+  nowMs += 2 * HOUR
+  await pollNow(nodeOf(one), SETTLEMENT_POLLS, row, async () => {
+    throw new Error('no answer')
+  }).catch(() => {})
+  nowMs -= 2 * HOUR
+  assert.deepEqual((await read(row)).nextCheckAt, later(2 * HOUR + SECOND))
+  assert.equal(await bringBackPolls(nodeOf(two), SETTLEMENT_POLLS, 10), 1)
+  assert.deepEqual((await read(row)).nextCheckAt, later(MINUTE))
+  assert.equal(await bringBackPolls(nodeOf(two), SETTLEMENT_POLLS, 10), 0)
+  nowMs += MINUTE
+  assert.ok(await pollNow(nodeOf(two), SETTLEMENT_POLLS, row, async () => {}))
+})
+
+test('the longest gap stays as it is, also where the node that wrote it is a minute ahead of ours', async () => {
+  const row = await insertDue()
+  await say(one, row, 'waits', later(6 * MINUTE))
+  assert.equal(await bringBackPolls(nodeOf(two), SETTLEMENT_POLLS, 10), 0)
+  assert.deepEqual((await read(row)).nextCheckAt, later(6 * MINUTE))
+})
+
+test('the lease of a node that died while its clock was two hours ahead ends in a minute; one that works goes on', async () => {
+  const row = await insertDue()
+  const working = gate()
+  nowMs += 2 * HOUR
+  const ahead = pollNow({ db: one, clock: () => nowMs }, SETTLEMENT_POLLS, row, async (db) => {
+    await working.opened
+    await say(db, row, 'done all the same', later(SECOND))
+  })
+  while ((await read(row)).leaseUntil === null) await new Promise((resolve) => setTimeout(resolve, 5))
+  nowMs -= 2 * HOUR
+  assert.equal(await bringBackPolls(nodeOf(two), SETTLEMENT_POLLS, 10), 1)
+  assert.deepEqual((await read(row)).leaseUntil, later(LEASE_MS))
+  working.open()
+  await ahead
+  assert.equal((await read(row)).lastWords, 'done all the same')
+  const dead = await insertDue()
+  await one.run(sql`update settlements set lease_until = ${later(2 * HOUR)} where id = ${dead.id}`)
+  await bringBackPolls(nodeOf(two), SETTLEMENT_POLLS, 10)
+  nowMs += LEASE_MS
+  assert.ok(await pollNow(nodeOf(two), SETTLEMENT_POLLS, dead, async () => {}))
 })

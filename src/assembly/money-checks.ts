@@ -53,7 +53,9 @@ export async function auditBalances(
     (await books.isBalanceExplained(fault)) ||
     (await isTransactionFollowed(db, { network: chainId, txHash, units: fault.expected }))
   const nowMs = clock()
-  const due = chains.filter(({ network }) => (comparisons.get(network.chainId)?.dueMs ?? 0) <= nowMs)
+  const isDue = ({ dueMs }: { dueMs: number }): boolean => dueMs <= nowMs || dueMs > nowMs + HOUR
+  // a time beyond the next hour is of a clock that was ahead
+  const due = chains.filter(({ network }) => isDue(comparisons.get(network.chainId) ?? { dueMs: nowMs }))
   const open = await books.listOpenBalances()
   const faults: BalanceFault[] = []
   const compared: OpenBalance[] = []

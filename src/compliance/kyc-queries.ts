@@ -1,5 +1,6 @@
 import { type Queryable, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
+import { longestGapMs } from '../kernel/poll-gaps.ts'
 import { IS_CHECK_OPEN } from '../orders/summary/summary-queries.ts'
 import type { Kyc, KycState, KycStatus } from './kyc.ts'
 import type { PayerKeys } from './payer-key.ts'
@@ -9,7 +10,12 @@ type Row = Omit<Kyc, 'spendingLimit' | 'eddLimit'> & {
   eddLimitAmount: string | null
 }
 
-export const KYC_POLLS: PollTopic = { kind: 'identity', table: { table: sql`kyc_records`, lane: sql`t.provider` } }
+export const KYC_POLLS: PollTopic = {
+  kind: 'identity',
+  table: { table: sql`kyc_records`, lane: sql`t.provider` },
+  // what was decided is read again ever later
+  longest: [{ ms: longestGapMs('identity'), of: sql`t.status = 'pending'` }],
+}
 
 const COLUMNS = sql`company_id, id, payer_key, email_sealed, provider, status, edd_status, edd_outcome,
   spending_limit_amount, edd_limit_amount, applicant_id, creation_tried, payer_message, last_words as provider_status, first_order_id,

@@ -74,6 +74,22 @@ export async function updateJobFailed(
     where id = ${job.id} and lease_epoch = ${job.leaseEpoch}`)
 }
 
+/**
+ * Jobs whose next try, or whose lease, lies later than any can: they run at `until`. What was put off on purpose stays.
+ * @returns how many
+ */
+export const updateFarJobs = (
+  q: Queryable,
+  far: { latest: Date; firstGapMs: number; longestGapMs: number; until: Date; limit: number },
+): Promise<number> =>
+  q.run(sql`
+    update jobs set run_at = ${far.until} where id in (
+      select id from jobs where run_at > ${far.latest} and run_at < 'infinity'
+        and (attempts > 0 or run_at = created_at)
+        and run_at > ${far.latest}::timestamptz + interval '1 millisecond'
+          * least(${far.longestGapMs}::float8, ${far.firstGapMs}::float8 * 2 ^ least(attempts - 1, 20))
+      order by run_at limit ${far.limit} for update skip locked)`)
+
 /** Number of parked jobs, for the operator's metrics. */
 export async function countParkedJobs(q: Queryable): Promise<number> {
   const { count } = await q.one<{ count: number }>(

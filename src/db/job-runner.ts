@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type Clock, DAY, HOUR, isYounger, MINUTE, SECOND } from '../kernel/clock.ts'
+import { type Clock, DAY, HOUR, isYounger, MINUTE, NODES_DIFFER_MS, SECOND } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Db, Tx } from './db.ts'
 import {
@@ -9,6 +9,7 @@ import {
   deleteJob,
   insertJob,
   renewJobs,
+  updateFarJobs,
   updateJobFailed,
 } from './job-queries.ts'
 import { toStorableText } from './storable.ts'
@@ -60,8 +61,17 @@ const DEFAULT_MAX_ATTEMPTS = 24
 /** How long a job with an end may try to say that it ended. */
 const SAYING_MS = DAY
 
+const [FIRST_GAP_MS, LONGEST_GAP_MS] = [5 * SECOND, HOUR]
+
 /** Backoff of 5 s, 10 s, 20 s …, at most an hour. */
-const retryDelayMs = (attempts: number): number => Math.min(HOUR, 5 * SECOND * 2 ** (attempts - 1))
+const retryDelayMs = (attempts: number): number => Math.min(LONGEST_GAP_MS, FIRST_GAP_MS * 2 ** (attempts - 1))
+
+/** As `bringBackPolls`, for jobs. @returns how many */
+export function bringBackJobs({ db, clock }: { db: Db; clock: Clock }, limit: number): Promise<number> {
+  const until = new Date(clock() + LEASE_MS)
+  const latest = new Date(until.getTime() + NODES_DIFFER_MS)
+  return updateFarJobs(db, { until, latest, firstGapMs: FIRST_GAP_MS, longestGapMs: LONGEST_GAP_MS, limit })
+}
 
 /**
  * Runs due jobs of the kinds that have a handler: at least once each, by lease and epoch, so that no job is lost when a

@@ -7,6 +7,9 @@ import { type Queryable, type Sql, sql, type Tx } from './db.ts'
  */
 export type PollTable = { table: Sql; lane: Sql }
 
+/** The longest gap between two polls that is ever given to the rows of which `of` holds; absent: to all. */
+export type LongestGap = { ms: number; of?: Sql }
+
 export type RowKey = { companyId: string; id: string }
 
 const isFree = (now: Date): Sql => sql`(t.lease_until is null or t.lease_until <= ${now})`
@@ -124,3 +127,27 @@ export const hastenItem = (q: Queryable, { table }: PollTable, { companyId, id }
   q.run(sql`
     update ${table} set next_check_at = ${now}, poll_again = lease_until is not null
     where company_id = ${companyId} and id = ${id} and next_check_at is not null`)
+
+type FarRows = { latest: Date; until: Date; limit: number }
+
+/** Rows that are due later than any can be are due at `until`. @returns how many */
+export const bringBackItems = (
+  q: Queryable,
+  { table }: PollTable,
+  { latest, of = sql`true`, until, limit }: FarRows & { of?: Sql | undefined },
+): Promise<number> =>
+  q.run(sql`
+    update ${table} set next_check_at = ${until} where (company_id, id) in (
+      select t.company_id, t.id from ${table} t where t.next_check_at > ${latest} and ${of}
+      order by t.next_check_at desc limit ${limit} for update skip locked)`)
+
+/** Leases of due rows that end later than any can end at `until`. @returns how many */
+export const shortenLeases = (
+  q: Queryable,
+  { table }: PollTable,
+  { now, latest, until, limit }: FarRows & { now: Date },
+): Promise<number> =>
+  q.run(sql`
+    update ${table} set lease_until = ${until} where (company_id, id) in (
+      select t.company_id, t.id from ${table} t where t.next_check_at <= ${now} and t.lease_until > ${latest}
+      limit ${limit} for update skip locked)`)

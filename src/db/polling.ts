@@ -1,16 +1,19 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type Clock, MINUTE } from '../kernel/clock.ts'
-import { type PollKind, pollGapMs } from '../kernel/poll-gaps.ts'
+import { type Clock, MINUTE, NODES_DIFFER_MS } from '../kernel/clock.ts'
+import { longestGapMs, type PollKind, pollGapMs } from '../kernel/poll-gaps.ts'
 import type { PollSource } from '../kernel/polling.ts'
 import type { Db, Tx } from './db.ts'
 import {
+  bringBackItems,
   claimFreeItem,
   claimItem,
+  type LongestGap,
   listDueItems,
   type PollTable,
   type RowKey,
   releaseItem,
   renewLease,
+  shortenLeases,
 } from './poll-queries.ts'
 
 /**
@@ -51,7 +54,12 @@ async function takeLease({ db, clock }: PollDeps, table: PollTable, key: RowKey)
 }
 
 /** What is polled: one table, with the backoff of its kind. */
-export type PollTopic = { kind: PollKind; table: PollTable }
+export type PollTopic = {
+  kind: PollKind
+  table: PollTable
+  /** The longest gaps that its rows are given, if they are not those of the kind. What is in none may wait longer. */
+  longest?: readonly LongestGap[]
+}
 
 async function endLease({ db, clock }: PollDeps, topic: PollTopic, key: RowKey, lease: Lease): Promise<void> {
   const now = clock()
@@ -107,6 +115,27 @@ export async function holdLease<Result>(
     const ended = new Date(clock())
     await releaseItem(db, table, key, { ...lease, claimedAt: BEFORE_ALL, now: ended, retryAt: ended })
   }
+}
+
+/**
+ * Rows that a clock which was hours ahead gave a time or a lease as far ahead: no other node would poll them until
+ * then. They get the time that they would have by ours, a minute at least, so that what goes on there ends first.
+ * @returns how many; as many as `limit` when there may be more
+ */
+export async function bringBackPolls(
+  { db, clock }: PollDeps,
+  { kind, table, longest = [{ ms: longestGapMs(kind) }] }: PollTopic,
+  limit: number,
+): Promise<number> {
+  const now = clock()
+  const at = { until: new Date(now + LEASE_MS), limit }
+  const latestLease = new Date(now + LEASE_MS + NODES_DIFFER_MS)
+  let changed = await shortenLeases(db, table, { ...at, now: new Date(now), latest: latestLease })
+  for (const gap of longest) {
+    const latest = new Date(now + Math.max(gap.ms, LEASE_MS) + NODES_DIFFER_MS)
+    changed += await bringBackItems(db, table, { ...at, latest, of: gap.of })
+  }
+  return changed
 }
 
 /** The rows of one table as a source for the polling engine. A failed poll is repeated after the gap of its kind. */

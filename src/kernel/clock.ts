@@ -22,6 +22,9 @@ export const isYounger = (atMs: number, maxAgeMs: number, nowMs: number): boolea
 /** How far another node’s clock may be ahead of ours, and how far a correction may set ours back. */
 export const CLOCKS_DIFFER_MS = 30 * SECOND
 
+/** The same of two nodes whose clocks both count as right, in opposite directions. */
+export const NODES_DIFFER_MS = 2 * CLOCKS_DIFFER_MS
+
 /** As `isYounger`, for a time that another node may have written, or a pause that no small correction may end. */
 export const isRecent = (atMs: number, maxAgeMs: number, nowMs: number): boolean =>
   isYounger(atMs - CLOCKS_DIFFER_MS, maxAgeMs + CLOCKS_DIFFER_MS, nowMs)

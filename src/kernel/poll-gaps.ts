@@ -28,5 +28,8 @@ export function pollGapMs(kind: PollKind, checks: number): number {
   return gaps[Math.min(Math.max(checks, 0), gaps.length - 1)] ?? HOUR
 }
 
+/** The longest gap that a row of this kind is given. */
+export const longestGapMs = (kind: PollKind): number => Math.max(...GAPS_MS[kind])
+
 /** Whether the gaps still grow. */
 export const hasGapsLeft = (kind: PollKind, checks: number): boolean => checks < GAPS_MS[kind].length

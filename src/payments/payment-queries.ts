@@ -4,6 +4,7 @@ import { hasMoney, pendingUnits, toldUnits } from '../companies/order-money-quer
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
+import { longestGapMs } from '../kernel/poll-gaps.ts'
 import type { Order } from '../orders/order.ts'
 import { goneAfter } from './mispayments/on-its-way.ts'
 import { findWay } from './mispayments/way-queries.ts'
@@ -71,6 +72,10 @@ export const PAYMENT_POLLS: PollTopic = {
     table: sql`payments`,
     lane: sql`(t.channel || case when t.own_account then ':' || t.company_id else '' end)`,
   },
+  longest: [
+    { ms: longestGapMs('ended') },
+    { ms: 1.2 * longestGapMs('deposit'), of: sql`t.status not in ('closing', 'closed', 'failed')` },
+  ],
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference,

@@ -21,6 +21,7 @@ import {
   listStandingListings,
   lockScreening,
   lockToldSince,
+  PERSON_GAP_MS,
   SCREENING_POLLS,
   type Screening,
   updateScreening,
@@ -44,8 +45,6 @@ export type ScreeningDeps = {
 
 /** Waiting time after which a person is notified. */
 const TELL_AFTER_MS = 15 * MINUTE
-/** What waits only for a person is screened again from time to time: a risk may have been corrected. */
-const PERSON_GAP_MS = 15 * MINUTE
 /**
  * While another source is down, one that answered is not asked again for this long; one that wants a person only until
  * the gap ends, by the clock of any node.

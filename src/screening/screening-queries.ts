@@ -1,5 +1,6 @@
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
+import { MINUTE } from '../kernel/clock.ts'
 import type { Doubt } from './doubts.ts'
 import type { Answer, Purpose, ScreeningStatus, SourceId, Verdict } from './screening.ts'
 
@@ -36,10 +37,14 @@ export type LastAsked = Partial<Record<SourceId, string>>
 
 export type KeptAnswer = Omit<Answer, 'evidence'> & { id: string; source: SourceId; at: Date }
 
+/** What waits only for a person is screened again from time to time: a risk may have been corrected. */
+export const PERSON_GAP_MS = 15 * MINUTE
+
 /** All share one lane, because each source has its own circuit. */
 export const SCREENING_POLLS: PollTopic = {
   kind: 'screening',
   table: { table: sql`screenings`, lane: sql`'screening'::text` },
+  longest: [{ ms: PERSON_GAP_MS }],
 }
 
 /** Before its column a release kept no doubts: they are what the sources had said last. */

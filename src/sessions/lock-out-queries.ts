@@ -6,6 +6,17 @@ export async function findLoginFailures(q: Queryable, accountKey: string): Promi
   return q.maybe<LoginFailures>(sql`select wrong, locked_until from login_failures where account_key = ${accountKey}`)
 }
 
+/** A lock that ends later than any can ends at `until`. @returns when it ends now; undefined: it is gone */
+export const shortenLock = (
+  q: Queryable,
+  accountKey: string,
+  { latest, until }: { latest: Date; until: Date },
+): Promise<LoginFailures | undefined> =>
+  q.maybe<LoginFailures>(sql`
+    update login_failures
+    set locked_until = case when locked_until > ${latest} then ${until}::timestamptz else locked_until end
+    where account_key = ${accountKey} returning wrong, locked_until`)
+
 /** Counts a wrong password; the `most`-th in a row locks until `lockUntil`. An expired lock restarts the count. */
 export async function insertLoginFailure(
   tx: Tx,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Db, Tx } from '../db/db.ts'
-import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts'
+import { CLOCKS_DIFFER_MS, type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Vault } from '../kernel/vault.ts'
 import {
@@ -8,6 +8,7 @@ import {
   deleteLoginFailures,
   findLoginFailures,
   insertLoginFailure,
+  shortenLock,
 } from './lock-out-queries.ts'
 
 const MOST_WRONG = 10
@@ -34,8 +35,14 @@ export function openLockOuts({ db, clock, vault }: { db: Db; clock: Clock; vault
   }
   return {
     async check(emailKey, browser) {
-      const failures = await findLoginFailures(db, accountKeyOf(emailKey, browser))
-      const leftMs = (failures?.lockedUntil?.getTime() ?? 0) - clock()
+      const accountKey = accountKeyOf(emailKey, browser)
+      const now = clock()
+      const latest = new Date(now + LOCK_MS + CLOCKS_DIFFER_MS)
+      let failures = await findLoginFailures(db, accountKey)
+      // begun by a clock that was ahead: it would last as much longer
+      if (failures?.lockedUntil && failures.lockedUntil > latest)
+        failures = await shortenLock(db, accountKey, { latest, until: new Date(now + LOCK_MS) })
+      const leftMs = (failures?.lockedUntil?.getTime() ?? 0) - now
       if (leftMs > 0) throw new AppError('ACCOUNT_LOCKED', { retryAfter: leftMs / SECOND })
     },
     async count(tx, emailKey, browser) {

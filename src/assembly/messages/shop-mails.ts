@@ -34,7 +34,7 @@ export function openShopMails(base: ServiceBase, accounts: Accounts, linkMails: 
   }
   const saleMails = openSaleMails(base, accounts)
   const daily = (name: string, mail: (nowMs: number) => Promise<number>) => ({
-    ...{ name, everyMs: HOUR },
+    ...{ name, everyMs: HOUR, isTimed: true },
     async send(nowMs: number) {
       await mail(nowMs)
       return false
@@ -43,7 +43,10 @@ export function openShopMails(base: ServiceBase, accounts: Accounts, linkMails: 
   return [
     daily('webhooks.failures', (nowMs) => mailFailures(failures, nowMs)),
     daily('mails.waiting', (nowMs) => mailWaiting(waiting, nowMs)),
-    { name: 'mails.sales', everyMs: 5 * SECOND, send: () => mailSales(saleMails) },
-    { name: 'mails.reminders', everyMs: MINUTE, send: (nowMs: number) => remindPayers(linkMails, nowMs) },
+    { name: 'mails.sales', everyMs: 5 * SECOND, isTimed: false, send: () => mailSales(saleMails) },
+    {
+      ...{ name: 'mails.reminders', everyMs: MINUTE, isTimed: true },
+      send: (nowMs: number) => remindPayers(linkMails, nowMs),
+    },
   ]
 }

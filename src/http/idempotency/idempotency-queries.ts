@@ -8,7 +8,10 @@ export type IdempotencyRow = {
   lockedUntil: Date | null
 }
 
-/** Claims the key, or takes it over from a request whose claim expired. False: another request holds it. */
+/**
+ * Claims the key, or takes it over from a request whose claim expired. One that lasts beyond `latest` was made by a
+ * clock that was ahead: it lasts as long as ours would from now on. False: another request holds it.
+ */
 export async function claimIdempotencyKey(
   q: Queryable,
   { companyId, scope, key }: IdempotencyKey,
@@ -17,17 +20,20 @@ export async function claimIdempotencyKey(
     earlierFingerprints: readonly string[]
     claimedBy: string
     lockedUntil: Date
+    latest: Date
     now: Date
   },
 ): Promise<boolean> {
-  const changed = await q.run(sql`
+  const claimed = await q.maybe<{ isOurs: boolean }>(sql`
     insert into idempotency_keys as k (company_id, scope, key, fingerprint, claimed_by, locked_until, created_at)
     values (${companyId}, ${scope}, ${key}, ${claim.fingerprint}, ${claim.claimedBy}, ${claim.lockedUntil}, ${claim.now})
     on conflict (company_id, scope, key) do update
-      set claimed_by = excluded.claimed_by, locked_until = excluded.locked_until
-      where k.response is null and k.locked_until < ${claim.now}
-        and (k.fingerprint = excluded.fingerprint or k.fingerprint = any(${claim.earlierFingerprints}::text[]))`)
-  return changed === 1
+      set claimed_by = case when k.locked_until < ${claim.now} then excluded.claimed_by else k.claimed_by end,
+        locked_until = excluded.locked_until
+      where k.response is null and (k.locked_until < ${claim.now} or k.locked_until > ${claim.latest})
+        and (k.fingerprint = excluded.fingerprint or k.fingerprint = any(${claim.earlierFingerprints}::text[]))
+    returning claimed_by = ${claim.claimedBy} as is_ours`)
+  return claimed?.isOurs === true
 }
 
 export async function findIdempotencyKey(

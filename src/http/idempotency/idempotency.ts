@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Tx } from '../../db/db.ts'
-import { type Clock, HOUR } from '../../kernel/clock.ts'
+import { CLOCKS_DIFFER_MS, type Clock, HOUR } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { newId } from '../../kernel/ids.ts'
 import { openHmac, type Vault } from '../../kernel/vault.ts'
@@ -153,6 +153,7 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
       ...{ fingerprint: claim.fingerprint, earlierFingerprints: claim.earlierFingerprints },
       claimedBy: claim.claimedBy,
       lockedUntil: new Date(now.getTime() + CLAIM_MS),
+      latest: new Date(now.getTime() + CLAIM_MS + CLOCKS_DIFFER_MS),
       now,
     })
     if (taken) {

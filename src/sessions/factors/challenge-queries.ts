@@ -67,11 +67,14 @@ export async function updateChallengePasskey(tx: Tx, id: string, challenge: stri
   await tx.run(sql`update otp_challenges set passkey_challenge = ${challenge} where id = ${id}`)
 }
 
-/** Codes of challenges that sent one since, and when the first of these challenges did so last. */
-export const countRecentCodes = (q: Queryable, userId: string, since: Date) =>
+/**
+ * Codes of challenges that sent one since, and when the first of these challenges did so last. Without those sent after
+ * `until`, by a clock that was ahead: they would count for as much longer.
+ */
+export const countRecentCodes = (q: Queryable, userId: string, { since, until }: { since: Date; until: Date }) =>
   q.one<{ count: number; first: Date | null }>(sql`
     select coalesce(sum(codes_sent), 0)::int as count, min(code_sent_at) as first
-    from otp_challenges where user_id = ${userId} and code_sent_at > ${since}`)
+    from otp_challenges where user_id = ${userId} and code_sent_at > ${since} and code_sent_at <= ${until}`)
 
 /** Codes sent so far no longer count. */
 export async function updateCodesForgotten(tx: Tx, userId: string): Promise<void> {

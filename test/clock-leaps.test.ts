@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { bringBack } from '../src/assembly/upkeep/by-clock.ts'
+import { raw, sql } from '../src/db/db.ts'
+import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { eventually, startTestService } from './harness/service.ts'
+
+/* What a node put off while its clock was hours ahead. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({})
+})
+after(() => world?.stop())
+
+const log = { warn: () => {} }
+
+/** @returns the minutes until the row is due, once everything that lies too far ahead was brought back */
+async function minutesAfter(
+  table: 'payments' | 'kyc_records',
+  id: string,
+  { aheadMs, status }: Ahead,
+): Promise<number> {
+  const { db } = world.host
+  const [now, rows] = [Date.now(), raw(table)]
+  await db.run(sql`update ${rows} set status = ${status}, next_check_at = ${new Date(now + aheadMs)} where id = ${id}`)
+  await bringBack({ db, clock: () => now, log })
+  const { at } = await db.one<{ at: Date }>(sql`select next_check_at as at from ${rows} where id = ${id}`)
+  return (at.getTime() - now) / MINUTE
+}
+type Ahead = { aheadMs: number; status: string }
+
+async function openAttempt(): Promise<string> {
+  const merchant = await world.host.createMerchant()
+  const order = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+  return (await world.host.db.one<{ id: string }>(sql`select id from payments where order_id = ${order.id}`)).id
+}
+
+test('an attempt that waits for money is due again within a minute; one that is over keeps a gap of up to a day', async () => {
+  const id = await openAttempt()
+  assert.equal(await minutesAfter('payments', id, { aheadMs: 2 * HOUR, status: 'confirming' }), 1)
+  assert.equal(await minutesAfter('payments', id, { aheadMs: 2 * HOUR, status: 'awaiting' }), 1)
+  assert.equal(await minutesAfter('payments', id, { aheadMs: 18 * MINUTE, status: 'awaiting' }), 18)
+  assert.equal(await minutesAfter('payments', id, { aheadMs: DAY, status: 'closing' }), 24 * 60)
+  assert.equal(await minutesAfter('payments', id, { aheadMs: DAY + 2 * HOUR, status: 'closed' }), 1)
+})
+
+test('an open identity check is due again; a decided one is read when it was to be', async () => {
+  const id = newId()
+  await world.host.db.run(sql`
+    insert into kyc_records (company_id, id, payer_key, provider, status, created_at, updated_at)
+    values (${newId()}, ${id}, ${id}, 'sumsub', 'pending', now(), now())`)
+  assert.equal(await minutesAfter('kyc_records', id, { aheadMs: 3 * HOUR, status: 'pending' }), 1)
+  assert.equal(await minutesAfter('kyc_records', id, { aheadMs: HOUR, status: 'pending' }), 60)
+  assert.equal(await minutesAfter('kyc_records', id, { aheadMs: 12 * DAY, status: 'approved' }), 12 * 24 * 60)
+})
+
+test('a worker whose clock is right brings back what another one put off; one whose clock is behind brings nothing', async () => {
+  const { db, connectionString, vault } = world.host
+  const [now, id] = [new Date(), newId()]
+  const far = new Date(now.getTime() + 2 * HOUR)
+  await db.run(sql`
+    insert into jobs (id, kind, payload, run_at, attempts, created_at) values (${id}, 'of no one', '{}', ${far}, 1, ${now})`)
+  const find = async () => (await db.one<{ runAt: Date }>(sql`select run_at from jobs where id = ${id}`)).runAt
+  const clock = (): number => Date.now() - 5 * HOUR
+  const behind = await startTestService({ connectionString, vault, clock, workers: true, guardsClock: true })
+  await eventually(
+    async () => behind.logLines.filter((line) => /ALARM: nothing is deleted/.test(line)),
+    (lines) => lines.length > 0,
+  )
+  await behind.stop()
+  assert.deepEqual(await find(), far)
+  const right = await startTestService({ connectionString, vault, workers: true, guardsClock: true })
+  await eventually(find, (runAt) => runAt < new Date(Date.now() + 2 * MINUTE))
+  await right.stop()
+})
