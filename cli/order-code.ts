@@ -21,7 +21,7 @@ async function isCode(client: Comptoir, named: string): Promise<boolean> {
 
 /**
  * The code of an order from what people have at hand: the code, the short code on screens and receipts, or the shop's
- * own reference; of several orders with that reference, the newest.
+ * own reference; of several orders with that reference the newest, or one that was paid since, where nobody pays it.
  */
 export async function orderCodeOf(client: Comptoir, named: string): Promise<string> {
   // a reference may look like a code: an id of MongoDB, for example

@@ -226,16 +226,18 @@ async function callAsShop(method: string, path: string, body?: object) {
 
 test('the calls of other services, as their guides write them for Comptoir, make one order until that is over', async () => {
   const shop = await openShopFolder()
-  for (const [file, status] of [
-    ['from-coinbase-commerce.md', 'NEW'],
-    ['from-btcpay-server.md', 'New'],
-    ['from-nowpayments.md', 'waiting'],
+  for (const [file, status, metadata] of [
+    ['from-coinbase-commerce.md', 'NEW', { basket_id: 'B-1' }],
+    ['from-btcpay-server.md', 'New', { itemCode: 'T-1' }],
+    ['from-nowpayments.md', 'waiting', null],
   ] as const) {
     writeFileSync(join(shop, 'moved.mjs'), blocks(file, 'js', 'docs/guides').join('\n'))
     const first = await runProgram('moved.mjs')
     assert.match(first, new RegExp(`^${status} http\\S+/pay\\?code=\\w+\n$`), file)
     assert.equal(await runProgram('moved.mjs'), first, file)
     const codeOf = (printed: string) => /code=(\w+)/.exec(printed)?.[1]
+    const { text: made } = await callAsShop('GET', `/confirm_conversion/status/${codeOf(first)}`)
+    assert.deepEqual([made.includes('ada@'), JSON.parse(made).data.metadata], [false, metadata], file)
     assert.equal((await callAsShop('POST', `/confirm_conversion/cancel/${codeOf(first)}`)).status, 200)
     const next = await runProgram('moved.mjs')
     assert.deepEqual([next.startsWith(`${status} `), codeOf(next) === codeOf(first)], [true, false], file)
@@ -325,6 +327,13 @@ test('the quickstart of a website ends at a pay page with the price of the serve
   assert.equal(new Set([session, dearer, back]).size, 3, 'a price that comes back is a session of its own')
   const shown = await fetch(`${baseUrl}/buy-button/landing?session=${back}`, { method: 'POST', headers })
   assert.equal(shown.status, 200)
+  const sold = /conversionCode&quot;:&quot;(\w+)/.exec(await shown.text())?.[1]
+  await runShell(`npx comptoir orders pay ${sold}`)
+  for (const price of ['49.90', '59.90']) {
+    change(5, price)
+    const page = await runShell(`${run.join(' ')} node cart.mjs`)
+    assert.deepEqual([page.includes(`/pay?code=${sold}"`), page.includes('session')], [true, false], 'not sold again')
+  }
 })
 
 /** The shop of docs/quickstart/server.md, from its own text. */
@@ -380,6 +389,10 @@ test('the quickstart of a server ships after a verified webhook, and a second st
   assert.doesNotMatch(dearer.output(), /ship CART-118/)
   await runShell(`npx comptoir orders pay ${dearer.code}`)
   await waitFor('the shipment', () => dearer.output().includes('ship CART-118'))
+  const twice = { event: 'order.paid', code: 'SECOND', alias: 'CART-118', fromAmount: '39.90', fromAsset: 'EUR' }
+  for (const code of ['SECOND', dearer.code]) await send({ ...twice, code })
+  const shipments = dearer.output().match(/^(ship|look at) CART-118$/gm)
+  assert.deepEqual(shipments, ['look at CART-118', 'ship CART-118', 'look at CART-118'], 'a cart ships once')
   const taken = await send({ event: 'order.paid', code: 'TEST-ORDER', alias: 'TEST-1001', test: true })
   await dearer.end()
   assert.deepEqual(
@@ -387,6 +400,13 @@ test('the quickstart of a server ships after a verified webhook, and a second st
     [204, false],
     'nothing is shipped for a test event',
   )
+  // the customer reloads after paying, also once the cart costs something else
+  for (const price of ["'39.90'", "'29.90'"]) {
+    const reloaded = await startShop(port, (source) => source.replace("'29.90'", price))
+    await send({ ...twice, code: dearer.code })
+    await reloaded.end()
+    assert.deepEqual([reloaded.code, /^ship/m.test(reloaded.output())], [dearer.code, false], price)
+  }
 })
 
 test('the quickstart of a server leads who has paid a part back to its order, though the price has changed', async () => {

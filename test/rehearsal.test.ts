@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '../src/db/db.ts'
+import { beginLogin, Client, registerManager } from './harness/accounts.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder, openOperator } from './harness/installation.ts'
@@ -72,6 +74,53 @@ test('nothing that is due leaves a copy for a rehearsal, and what would reach an
   }
 })
 
+/** Near a login, and no login: each would make or change an account, or mail its owner. */
+const [OLD, NEW] = ['Market-Stall-7-Oranges', 'Market-Stall-8-Oranges']
+const ADA = { firstName: 'Ada', lastName: 'Copy', email: 'copy@shop.example', password: OLD }
+const STRANGER = [
+  ['auth/register', { ...ADA, role: 'Manager', companyName: 'Copy' }],
+  ['auth/reset-password/send', { email: ADA.email }],
+  ['auth/reset-password/change', { token: 'a'.repeat(32), newPassword: NEW }],
+  ['auth/verify-email', { token: 'a'.repeat(32) }],
+] as const
+const OWNER = [
+  ['auth/verify-email/send', undefined],
+  ['auth/password', { password: OLD, newPassword: NEW }],
+  ['auth/2fa/setup', undefined],
+  ['auth/passkeys/options', undefined],
+  ['auth/sessions/revoke-others', undefined],
+] as const
+
+test('a copy for a rehearsal lets people in, and neither makes nor changes an account', async () => {
+  const person = await registerManager(host.baseUrl)
+  const port = String(await freePort())
+  // the token is good where the service has the same address
+  const env = { PORT: port, BASE_URL: host.baseUrl }
+  const copy = await startTestService({
+    env,
+    connectionString: host.connectionString,
+    vault: host.vault,
+    isRehearsal: true,
+  })
+  const clientOf = (token: string | null): Client => {
+    const client = new Client(`http://127.0.0.1:${port}`)
+    client.token = token
+    return client
+  }
+  try {
+    for (const [path, sent] of STRANGER) assert.equal((await clientOf(null).post(path, sent)).status, 503, path)
+    const owner = clientOf(person.client.token)
+    for (const [path, sent] of OWNER) assert.equal((await owner.post(path, sent)).status, 503, path)
+    assert.equal((await owner.get('users/me')).status, 200)
+    const { userId, email } = person
+    const login = await beginLogin(clientOf(null), email)
+    assert.deepEqual([login.status, (login.data.user as { _id: string })._id], [200, userId])
+    assert.deepEqual((await owner.post('auth/otp?stepUp=true', { otp: '000000' })).error.code, 'INVALID_OTP')
+  } finally {
+    await copy.stop()
+  }
+})
+
 test('what restore --rehearsal puts there stays a rehearsal: start, doctor and reconcile know it', async () => {
   const [dataDir, to, backups] = ['source', 'copy', 'backups'].map((name) => join(places.path, name))
   assert.ok(dataDir && to && backups)
@@ -98,6 +147,14 @@ test('what restore --rehearsal puts there stays a rehearsal: start, doctor and r
       if (start === 1) continue
       const reconciled = await operator.run(['reconcile'], copy, places.path)
       assert.match(reconciled.err, /This is a rehearsal: no chain is read/)
+      const kept: string[] = readdirSync(backups)
+      // with the settings of the live service, and also to a place of its own: a backup of it would pass for a real one
+      for (const to of [[], ['--to', join(places.path, 'elsewhere')]]) {
+        const again = await operator.run(['backup', ...to, '--keep', '1'], { ...copy, BACKUP_TO: backups }, places.path)
+        assert.equal(again.code, 1, again.out)
+        assert.match(again.err, /This is a rehearsal: .*backup/)
+      }
+      assert.deepEqual(readdirSync(backups), kept)
       const doctor = await operator.run(['doctor'], copy, places.path)
       assert.match(doctor.out, /FAIL {2}rehearsal .*\n? *.*rehearsal/)
     } finally {

@@ -5,7 +5,7 @@ import { findMasterKey } from '../../config/master-key.ts'
 import { type ChosenBackup, chooseBackup, openStore } from '../../db/backup/places.ts'
 import { isRestorePending } from '../../db/backup/restore-mark.ts'
 import { pruneBackups, takeBackup, withBackupConnection } from '../../db/backup/take-backup.ts'
-import { readLife, readMigrations } from '../../db/installation.ts'
+import { readIsRehearsal, readLife, readMigrations } from '../../db/installation.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
@@ -28,6 +28,9 @@ and neither can you. See docs/backup.md.`
 /** Its copy would pass for one of the database that the restored backup is of, and `--keep` would remove those. */
 const pending = (dataDir: string): string =>
   `The restore into ${dataDir} is not finished: the database does not know of it yet. Start the service there once.`
+
+/** Restored, it would be taken for the real service: what it stands for is where it came from. */
+const REHEARSED = 'This is a rehearsal: no backup of it is made. The one that it was restored from is still there.'
 
 const OUTSIDE =
   'DATABASE_URL names a server of its own; back that one up with its own tools (pgBackRest, WAL-G, or your provider’s). ' +
@@ -62,6 +65,7 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
     // another key would seal a backup that this installation cannot open, and --keep would then remove the good ones
     await refuseForeignDatabase(connectionString, config, key)
     if (await isRestorePending(cluster, vault, connectionString)) throw new Error(pending(config.dataDir))
+    if (await readIsRehearsal(connectionString)) throw new Error(REHEARSED)
     const facts = {
       madeAt: new Date().toISOString(),
       mode: config.mode,

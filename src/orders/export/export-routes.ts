@@ -58,7 +58,7 @@ export const orderExportRoutes: FastifyPluginAsyncTypebox<{ exportOrders: Export
         summary: 'Download orders as CSV or XLSX',
         description:
           'Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. ' +
-          'The columns add up to the books: `paidAmount` is what was booked of the price, `overpaidAmount` what was paid above it, `refundedExcessAmount` the part of `refundedAmount` that came from above the price, and `lostAmount` what left the chain and the company bears, less what came back. The company keeps `paidAmount` − `feeAmount` − (`refundedAmount` − `refundedExcessAmount`) − `lostAmount`. `metadata` is JSON.',
+          'The columns add up to the books: `paidAmount` is what was booked of the price, `overpaidAmount` what was paid above it, `refundedExcessAmount` the part of `refundedAmount` that came from above the price, and `lostAmount` what left the chain and the company bears, less what came back. The company keeps `paidAmount` − `feeAmount` − (`refundedAmount` − `refundedExcessAmount`) − `lostAmount`. Of an order in `REFUNDING`, the books have already deducted what its refund has reserved; `refundedAmount` has it once the refund is settled. `metadata` is JSON.',
         tags: ['orders'],
         querystring: DownloadQuery,
         response: {

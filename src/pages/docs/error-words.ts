@@ -70,7 +70,7 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   ],
   ALIAS_IN_USE: [
     'An open order of your company has this alias.',
-    'Cancel or expire that order, or choose another alias. Once it ended, the alias is free again.',
+    'Cancel or expire that order, or choose another alias. Once it is paid or has ended, the alias is free again: read `GET /api/next/confirm_conversion/status/order/{alias}` before you create another.',
   ],
   CHANNEL_NOT_AVAILABLE: [
     'The channel has no credentials here, is hidden after trouble at its provider, or does not offer the network.',
