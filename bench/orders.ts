@@ -113,7 +113,7 @@ async function orderTemplate(db: Db): Promise<Work> {
     soldBy: null,
     idempotency: null,
   }
-  const { text, values } = await capture((q) => insertOrders(q, [one]))
+  const { text, values } = await capture((q) => insertOrders(q, [one], { wait: false }))
   const [betweenFields, template, betweenOrders] = values.map(String)
   const own = text.replaceAll('$1', quoted(betweenFields)).replaceAll('$3', quoted(betweenOrders))
   return workOf({ text: own.replaceAll('$2', '$1') }, template ?? '')

@@ -129,6 +129,20 @@ test('admin create: an address that a stranger has registered is taken from that
       (select seq from audit_log where action = 'user.register' and object = ${`user:${userId}`})`)
   assert.deepEqual(rows, ['operator user.replace', 'operator user.create-super-admin'])
 
+  const customer = await registerManager(service.baseUrl)
+  await service.db.run(sql`update users set role = 'SimpleUser', company_id = null where id = ${customer.userId}`)
+  const stays = await create(customer.email, '--yes')
+  assert.equal(stays.code, 1, stays.text)
+  assert.match(
+    stays.text,
+    /Nothing was changed\. Someone confirmed this address: .* Create the SuperAdmin with another/,
+  )
+  const [kept] = await service.db.many<{ email: string }>(sql`select email from users where id = ${customer.userId}
+    and email_key not like 'replaced:%'`)
+  assert.equal(kept?.email, customer.email)
+  await service.db.run(sql`update users set verified_at = null where id = ${customer.userId}`)
+  assert.equal((await create(customer.email, '--yes')).code, 0, 'nobody confirmed it')
+
   const manager = await registerManager(service.baseUrl)
   const refused = await create(manager.email, '--yes')
   assert.deepEqual([refused.code, /is registered already\. Nothing was changed/.test(refused.text)], [1, true])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { paidReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
@@ -13,10 +14,12 @@ import { eventually, type Merchant } from './harness/service.ts'
 
 let world: ModelWorld
 let merchant: Merchant
+let neighbour: Merchant
 let other: pg.Client
 before(async () => {
   world = await startModelWorld()
   merchant = await world.host.createMerchant()
+  neighbour = await world.host.createMerchant()
   other = new pg.Client({ connectionString: world.host.db.connectionString })
   await other.connect()
 })
@@ -63,10 +66,10 @@ const expire = async ({ id }: Order): Promise<void> => {
 const statusOf = async ({ id }: Order): Promise<string> =>
   (await world.host.db.one<{ status: string }>(sql`select status from orders where id = ${id}`)).status
 
-const create = (alias: string | null, amount = 500) =>
+const create = (alias: string | null, as = merchant) =>
   world.host.call('POST', 'request', {
-    as: merchant,
-    body: { amount, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier, alias },
+    as,
+    body: { amount: 500, fromAsset: 'EUR', merchantIdentifier: as.merchantIdentifier, alias },
   })
 
 /** Until a statement with this beginning waits for a lock, or the work is over without. */
@@ -137,6 +140,50 @@ test('an order is created once what is decided about its alias is; others wait f
   })
   const { answer, at } = await creation.waiting
   assert.deepEqual([answer.status, at > creation.freeAt], [200, true])
+})
+
+const HELD: Record<string, (order: Order) => Promise<unknown>> = {
+  'is decided about': async ({ alias }) => lockAlias(alias ?? ''),
+  'is freed': ({ id }) => other.query("update orders set status = 'CANCELLED' where id = $1", [id]),
+  'is taken by another creation': async (order) => {
+    await other.query("update orders set status = 'CANCELLED' where id = $1", [order.id])
+    await other.query('commit; begin')
+    await lockAlias(order.alias ?? '', '_shared')
+    await insertLike(order)
+  },
+}
+for (const [what, hold] of Object.entries(HELD))
+  test(`while an alias ${what}, creations that wait for it keep no other company waiting`, async () => {
+    const alias = `CART ${what}`
+    const order = await world.makeOrder(merchant, { alias })
+    await create(null, neighbour)
+    const answers = await onOther(async () => {
+      await hold(order)
+      const waiting = [create(alias)]
+      await waits(Promise.all(waiting), 'with input as')
+      waiting.push(create(alias), create(alias))
+      // in a batch with theirs, and after it
+      const own = [create(null, neighbour), create(alias, neighbour)]
+      await setTimeout(100)
+      own.push(create(`${alias} 2`, neighbour))
+      const late = setTimeout(2000, undefined, { ref: false })
+      const statuses = await Promise.race([Promise.all(own), late])
+      assert.deepEqual(
+        statuses?.map(({ status }) => status),
+        [200, 200, 200],
+        'within two seconds',
+      )
+      return waiting
+    })
+    // the other connection has undone what it did
+    const statuses = await Promise.all(answers.map(async (answer) => (await answer).status))
+    assert.deepEqual(statuses.toSorted(), what.startsWith('is taken') ? [200, 400, 400] : [400, 400, 400])
+  })
+
+test('of two creations of one alias at once one is refused, and orders beside them are made', async () => {
+  const answers = await Promise.all(['CART-4', 'CART-5', 'CART-4', null].map((alias) => create(alias)))
+  const statuses = answers.map(({ status }) => status)
+  assert.deepEqual([statuses[1], statuses[3], [statuses[0], statuses[2]].toSorted()], [200, 200, [200, 400]])
 })
 
 for (const [what, change] of [

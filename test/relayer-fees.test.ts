@@ -8,6 +8,7 @@ import { fillNonce } from '../src/chain/payout/account-nonces.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { PAYOUT_TIMES, type PayoutRequest } from '../src/chain/payout/payout.ts'
 import { readChainView } from '../src/chain/payout/payout-view.ts'
+import { readGasPrice } from '../src/chain/payout/relayer/gas-price.ts'
 import { insertPayoutTransaction, listPayoutTransactions } from '../src/chain/payout/relayer/transaction-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { ETHER, GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
@@ -266,6 +267,42 @@ test('a gap that is being filled is no news each minute, one that cannot be fill
   assert.equal((await world.fillingsOf(relayerSigner, 7n)).length, 3, 'a refused one is raised')
   await assert.rejects(fillAgainst(new RpcError('unknown', 'no answer in 10 s', null)), /no answer/)
   assert.equal((await world.fillingsOf(relayerSigner, 7n)).length, 3, 'a node that may have taken it is asked again')
+})
+
+test('a gap is filled by a relayer that can pay for it, and not for a payout’s data on another chain', async () => {
+  const { relayerSigner } = await world.openWallet(0n)
+  const plain = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+  const network = { ...plain, hasDataFee: true }
+  let paid = 0n
+  let submitted = 0
+  const node = nodeWith({
+    eth_getBalance: () => hex(paid),
+    // for each byte, and for what every transaction has
+    eth_call: (call) => {
+      const { data } = call as unknown as { data: string }
+      return `0x${((BigInt(`0x${data.slice(74, 138)}`) * 100n + 1n) * GWEI).toString(16).padStart(64, '0')}`
+    },
+    eth_sendRawTransaction: (raw) => {
+      submitted += 1
+      return keccak256(raw)
+    },
+  })
+  const deps = { db: world.db, rpc: node, network, relayerSigner, log: pino({ level: 'silent' }), clock: Date.now }
+  const fill = async (): Promise<number> => {
+    await fillNonce(
+      { ...deps, ...PAYOUT_TIMES, agree: agreeAlone(node), refundSigner: null },
+      await readChainView(world.rpc, plain),
+      9n,
+    )
+    return submitted
+  }
+  await world.mineAt(1000n)
+  // enough for 21 000 gas, were it not for its other fields on the other chain
+  paid = GWEI
+  assert.equal(await fill(), 0)
+  const { tip, baseFee } = await readGasPrice(node)
+  paid = 21_000n * (2n * baseFee + tip) + GWEI
+  assert.equal(await fill(), 1)
 })
 
 test('a risen base fee is met where the node takes a duplicate and shows nothing that waits', async () => {

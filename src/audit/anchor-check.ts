@@ -65,6 +65,9 @@ const countLost = ({ restore: { kept }, last, hashes }: Loss): number => Math.ma
 /** Noted heads that are not where the chain is by now are looked up so many at a time. */
 const LOOKED_UP = 1000
 
+/** With more heads that are not in the chain the file is read once more at its end, instead of keeping them. */
+const MOST_UNMET = 10_000
+
 /**
  * Compares the chain with what was noted outside the database. A restore loses the entries after its backup: heads that
  * were noted after that backup and before the restored database went on: by the times of the restore, which only the
@@ -78,7 +81,7 @@ const LOOKED_UP = 1000
 export class AnchorCheck {
   readonly #anchors: Anchors | undefined
   readonly #find: (seqs: readonly bigint[]) => Promise<AuditHead[]>
-  readonly #heads: Iterator<NotedHead> | undefined
+  #heads: Iterator<NotedHead> | undefined
   #next: NotedHead | undefined
   #place = 0
   readonly #restores: PlacedRestore[] = []
@@ -86,6 +89,8 @@ export class AnchorCheck {
   /** Not in the chain, as long as it may still hold the restore that lost them. */
   readonly #unmet: Placed[] = []
   readonly #behind: Placed[] = []
+  /** There are more than are kept: another installation's file, or one restore after a long time. */
+  #isReadTwice = false
   #end = 0n
   #isOver = false
   #fault: bigint | null = null
@@ -93,8 +98,13 @@ export class AnchorCheck {
   constructor(anchors: Anchors | undefined, find: (seqs: readonly bigint[]) => Promise<AuditHead[]>) {
     this.#anchors = anchors
     this.#find = find
-    this.#heads = anchors?.heads()[Symbol.iterator]()
+    this.#begin()
+  }
+
+  #begin(): void {
+    this.#heads = this.#anchors?.heads()[Symbol.iterator]()
     this.#next = this.#heads?.next().value
+    this.#place = 0
   }
 
   /** In order, each entry once its own hash was found right. */
@@ -108,11 +118,15 @@ export class AnchorCheck {
   }
 
   async end(): Promise<AnchorVerdict> {
+    if (this.#isReadTwice) {
+      // the rest, for the places of the restores
+      await this.#readOn()
+      this.#begin()
+    }
     await this.#lookUp()
     this.#isOver = true
     for (const one of this.#unmet) this.#judge(one)
-    while (this.#next) await this.#take(this.#next)
-    await this.#lookUp()
+    await this.#readOn()
     const fault = this.#fault
     if (fault !== null) return { lost: [], fault: { seq: fault, reason: fault > this.#end ? CUT_OFF : DIFFERS } }
     const inOrder = [...this.#losses.values()].sort((one, other) =>
@@ -123,6 +137,11 @@ export class AnchorCheck {
       return { entries: countLost(loss), backupMadeAt, restoredAt }
     })
     return { lost, fault: null }
+  }
+
+  async #readOn(): Promise<void> {
+    while (this.#next) await this.#take(this.#next)
+    await this.#lookUp()
   }
 
   /** @param row the entry that the chain is at; none: it is over */
@@ -149,7 +168,10 @@ export class AnchorCheck {
   #meet(one: Placed, hash: string | undefined): void {
     if (one.noted.hash === hash) return
     if (this.#isOver) this.#judge(one)
-    else this.#unmet.push(one)
+    else if (!this.#isReadTwice) this.#unmet.push(one)
+    if (this.#unmet.length <= MOST_UNMET) return
+    this.#unmet.length = 0
+    this.#isReadTwice = true
   }
 
   #judge(one: Placed): void {

@@ -17,7 +17,7 @@ import { endHolder } from '../sessions/replaced-account.ts'
 import { updateResetsVoid } from '../sessions/reset-queries.ts'
 import { endedKeysOf } from '../sessions/session-service.ts'
 import { checkPassword } from '../users/password-rules.ts'
-import { isReplaceable } from '../users/replaceable.ts'
+import { isNoOnes, isReplaceable } from '../users/replaceable.ts'
 import { makeSuperAdmin } from '../users/super-admin.ts'
 import type { User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
@@ -100,10 +100,15 @@ const passwordWords = (password: string): string => `Password, shown only now: $
 
 const registered = (email: string): string => `${email} is registered already. Nothing was changed.`
 
+const confirmed = (email: string): string =>
+  `${registered(email)} Someone confirmed this address: only its mailbox can give it up. Create the SuperAdmin with ` +
+  'another address; the link of an invitation to this one replaces its account.'
+
 /** Anyone may register any address: the account of a stranger does not keep the operator's from them. */
 async function askToEnd({ db, options }: Work, holder: User): Promise<void> {
   const { email, role, company } = holder
-  if (!(await isReplaceable(db, holder))) throw new AlreadyRegistered(registered(email))
+  if (!(await isNoOnes(db, holder)))
+    throw new AlreadyRegistered((await isReplaceable(db, holder)) ? confirmed(email) : registered(email))
   const of = company === null ? '' : ` of ${company.name}`
   const what = `${email} is registered as ${role}${of}, an account that is no one's yet. It will end for good.`
   await askBefore(options, what).catch((error: Error) => {

@@ -294,10 +294,16 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     concurrency: 2,
     oneMoreFrom: 4,
     async runMany(items) {
-      const made = await insertOrders(deps.db, items)
+      const made = await insertOrders(deps.db, items, { wait: false })
       return items.map(({ order }) => made.has(order.id))
     },
   })
+  /** One whose alias may not be free waits alone, in its caller's share: the others of a batch would wait with it. */
+  const insertAtTill = async (newOrder: NewOrder): Promise<boolean> => {
+    if (await insertGrouped(newOrder)) return true
+    if (newOrder.order.alias === null) return false
+    return (await insertOrders(deps.db, [newOrder], { wait: true })).size > 0
+  }
   const createAtTill = async (request: Tried): Promise<CreateResult> => {
     const place = await findPlace(deps, request, null)
     const quoted = await readQuote(deps, request)
@@ -306,12 +312,12 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     const newOrder = newOrderOf(request, order, copies, answer)
     const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
     crashPoint('create:before-insert')
-    const made = alone ? await deps.db.tx((tx) => insertInTx(tx, newOrder)) : await insertGrouped(newOrder)
+    const made = alone ? await deps.db.tx((tx) => insertInTx(tx, newOrder)) : await insertAtTill(newOrder)
     crashPoint('create:after-insert')
     return made ? { created: answer, stored: storedOf(newOrder) } : explainRefusal(deps, request, order)
   }
   const insertInTx = async (tx: Tx, newOrder: NewOrder): Promise<boolean> => {
-    const made = await insertOrders(tx, [newOrder])
+    const made = await insertOrders(tx, [newOrder], { wait: true })
     if (made.size === 0) return false
     await deps.announce(tx, newOrder.order, 'order.initial', { requestId: newOrder.order.requestId, refundId: null })
     return true

@@ -1,5 +1,5 @@
 import { aliasLock } from '../companies/button-queries.ts'
-import { openRows, type Queryable, type Sql, sql } from '../db/db.ts'
+import { openRows, type Queryable, sql } from '../db/db.ts'
 import { toIsoText } from '../kernel/clock.ts'
 import type { Order } from './order.ts'
 import { rateText } from './order-queries.ts'
@@ -57,16 +57,23 @@ const inputOf = openRows<NewOrder>([
   ['response', 'text', ({ idempotency }) => idempotency?.response],
 ])
 
-/** Drops orders whose key an earlier order of the batch takes: the database would report the key as taken for both. */
+const keyOf = ({ idempotency }: NewOrder): string | null =>
+  idempotency && JSON.stringify(['key', idempotency.companyId, idempotency.scope, idempotency.key])
+const aliasOf = ({ order }: NewOrder): string | null =>
+  order.alias === null ? null : JSON.stringify(['alias', order.companyId, order.alias])
+
+/**
+ * Drops orders whose key or alias an earlier order of the batch takes: the database would report the key as taken for
+ * both, and refuse the whole batch for the alias.
+ */
 function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
   if (orders.length === 1) return orders
   const taken = new Set<string>()
-  return orders.filter(({ idempotency }) => {
-    if (idempotency === null) return true
-    const key = JSON.stringify([idempotency.companyId, idempotency.scope, idempotency.key])
-    const isFirst = !taken.has(key)
-    taken.add(key)
-    return isFirst
+  return orders.filter((order) => {
+    const names = [keyOf(order), aliasOf(order)].filter((name) => name !== null)
+    if (names.some((name) => taken.has(name))) return false
+    for (const name of names) taken.add(name)
+    return true
   })
 }
 
@@ -74,25 +81,40 @@ function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
  * Until the orders are there, nobody decides by their aliases alone which order late money pays. All of these locks are
  * taken before the first row is written; whoever decides takes only one.
  */
-const lockAliases = (orders: readonly NewOrder[]): Sql =>
-  orders.some(({ order }) => order.alias !== null)
-    ? sql`and (select count(pg_advisory_xact_lock_shared(${aliasLock(sql`company_id`, sql`alias`)}))
-        from input where alias is not null) >= 0`
-    : sql``
+const waitForAliases = sql`(select count(pg_advisory_xact_lock_shared(${aliasLock(sql`company_id`, sql`alias`)}))
+  from input where alias is not null) >= 0`
+
+/**
+ * The same without waiting, for a statement that others share: an order is left out where something is decided about
+ * its alias, where another one is being created with it, or where an open order has it, which may just be ending. The
+ * last two would wait for the other's transaction at the index of open aliases. A subquery with a limit is looked up in
+ * that index, order by order.
+ */
+const takeFreeAliases = sql`(i.alias is null or (pg_try_advisory_xact_lock(${aliasLock(sql`i.company_id`, sql`i.alias`)})
+  and (select o.id from orders o where o.company_id = i.company_id and o.alias = i.alias
+    and o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION') limit 1) is null))`
 
 /**
  * Inserts orders with their first event and their idempotency keys in one statement. An order is left out when its
  * company or the till's webhook address changed since the copy that it was made from, when its till is not active, or
  * when its key is taken.
+ * @param options.wait for aliases; otherwise an order whose alias may not be free is left out, too
  * @returns ids of the orders that were inserted
  */
-export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): Promise<Set<string>> {
+export async function insertOrders(
+  q: Queryable,
+  orders: readonly NewOrder[],
+  { wait }: { wait: boolean },
+): Promise<Set<string>> {
+  const isNamed = orders.some(({ order }) => order.alias !== null)
+  const aliases = wait ? waitForAliases : takeFreeAliases
   const rows = await q.many<{ id: string }>(sql`
     with input as (${inputOf(withoutRepeated(orders))}
     ), allowed as materialized (
       select i.* from input i join companies c on c.id = i.company_id and c.version = i.company_version
       where (i.collector_id is null or exists (select 1 from collectors k where k.id = i.collector_id and k.active
-        and k.webhook_url is not distinct from i.till_webhook_url)) ${lockAliases(orders)}
+        and k.webhook_url is not distinct from i.till_webhook_url))
+        ${isNamed ? sql`and ${aliases}` : sql``}
     ), keys as (
       insert into idempotency_keys (company_id, scope, key, fingerprint, response, created_at)
       select claim_company, scope, key, fingerprint, response, created_at from allowed where key is not null

@@ -3,7 +3,7 @@ import type { Tx } from '../db/db.ts'
 import type { AnyContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
-import { isReplaceable } from '../users/replaceable.ts'
+import { isNoOnes, isReplaceable } from '../users/replaceable.ts'
 import { companyIdOf, type User } from '../users/user.ts'
 import {
   deleteTills,
@@ -80,7 +80,7 @@ export async function endHolder(
   holderId: string,
 ): Promise<((context: AnyContext) => Promise<void>) | null> {
   const [holder] = await lockUsersById(tx, [holderId])
-  if (!holder || !(await isReplaceable(tx, holder))) return null
+  if (!holder || !(await isNoOnes(tx, holder))) return null
   const endedKeys = await endAccount(tx, holder, sessions, new Date(clock()))
   return (context) => audit.write(tx, context, entryOf(holder, endedKeys))
 }

@@ -20,3 +20,10 @@ export async function isReplaceable(q: Queryable, user: User): Promise<boolean> 
   if (company === null) return verifiedAt === null || role === 'SimpleUser'
   return verifiedAt === null && !(await hasWorked(q, company.id, user.id))
 }
+
+/**
+ * The same where nobody proves that the mailbox is theirs: an account whose address someone confirmed stays, unless it
+ * waits for a company to let the person in.
+ */
+export const isNoOnes = async (q: Queryable, user: User): Promise<boolean> =>
+  (user.verifiedAt === null || isApplicant(user)) && (await isReplaceable(q, user))

@@ -139,17 +139,21 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       const { version } = await db.one<{ version: bigint }>(
         sql`select version from companies where id = ${merchant.companyId}`,
       )
-      const made = await insertOrders(db, [
-        {
-          order,
-          companyVersion: version,
-          tillWebhookUrl: null,
-          actor: 'model',
-          atTill: null,
-          soldBy: null,
-          idempotency: null,
-        },
-      ])
+      const made = await insertOrders(
+        db,
+        [
+          {
+            order,
+            companyVersion: version,
+            tillWebhookUrl: null,
+            actor: 'model',
+            atTill: null,
+            soldBy: null,
+            idempotency: null,
+          },
+        ],
+        { wait: true },
+      )
       assert.ok(made.has(order.id))
       return order
     },

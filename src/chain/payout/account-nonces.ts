@@ -107,7 +107,7 @@ export async function fillNonce(deps: PayoutDeps, view: ChainView, nonce: bigint
     if (answer === 'taken' || (answer === 'known' && !isStuck(deps, view, newest))) return
   }
   const price = await readGasPrice(deps.rpc)
-  const means = await readMeans(deps)
+  const means = await readMeans(deps, 'filling')
   const above = await aboveSigned(deps, price, means, nonce)
   const offer = newest?.payoutId === null ? above : atMostAStepMore(above, price, means)
   const fault = findGasFault(deps, price, { ...offer, ...means, gas: FILLING_GAS })

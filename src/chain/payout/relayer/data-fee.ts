@@ -24,14 +24,21 @@ const EXAMPLE = authorizedTransferData(
   },
   `${noise('r')}${noise('s').slice(2)}1b`,
 )
-const CALL = { to: ORACLE, data: encodeFunctionData({ abi: ABI, functionName: 'getL1Fee', args: [EXAMPLE] }) }
+const callFor = (data: Hex) => ({
+  to: ORACLE,
+  data: encodeFunctionData({ abi: ABI, functionName: 'getL1Fee', args: [data] }),
+})
+const OF = { payout: callFor(EXAMPLE), filling: callFor('0x') }
+
+/** `filling`: a transaction that only uses up an account nonce. It has no data, but its other fields cost something. */
+export type DataOf = keyof typeof OF
 
 const WORD = /^0x[0-9a-f]{64}$/i
 
 /** Null: the node refuses the question, or answers with something else than a number. */
-async function askOne(node: Rpc): Promise<bigint | null> {
+async function askOne(node: Rpc, of: DataOf): Promise<bigint | null> {
   try {
-    const answer = await node.call<unknown>('eth_call', CALL, 'latest')
+    const answer = await node.call<unknown>('eth_call', OF[of], 'latest')
     return typeof answer === 'string' && WORD.test(answer) ? BigInt(answer) : null
   } catch (error) {
     if (error instanceof RpcError && error.kind === 'definite') return null
@@ -40,12 +47,12 @@ async function askOne(node: Rpc): Promise<bigint | null> {
 }
 
 /**
- * What a payout's transaction pays for its data at present, in wei: what the node in the middle says. 0 where the chain
- * takes nothing for it, or no node says.
+ * What a transaction of the relayer pays for its data at present, in wei: what the node in the middle says. 0 where
+ * the chain takes nothing for it, or no node says.
  * @throws RpcError if none answers
  */
-export async function readDataFee(rpc: Rpc, { hasDataFee }: Network): Promise<bigint> {
+export async function readDataFee(rpc: Rpc, { hasDataFee }: Network, of: DataOf = 'payout'): Promise<bigint> {
   if (!hasDataFee) return 0n
-  const answers = await askNodes(rpc, askOne)
+  const answers = await askNodes(rpc, (node) => askOne(node, of))
   return middleOf(answers.filter((fee) => fee !== null))
 }

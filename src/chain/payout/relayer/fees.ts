@@ -5,7 +5,7 @@ import type { PayoutDeps } from '../payout-deps.ts'
 import type { ChainView } from '../payout-view.ts'
 import { findFeeOverride } from '../wallet-queries.ts'
 import { PAYOUT_GAS } from './attempts.ts'
-import { readDataFee } from './data-fee.ts'
+import { type DataOf, readDataFee } from './data-fee.ts'
 import { type GasPrice, readGasPrice, USUAL_TIP } from './gas-price.ts'
 import { listSigned } from './signed-transactions.ts'
 import type { PayoutTransaction } from './transaction-queries.ts'
@@ -118,18 +118,18 @@ export async function isRaiseDue(deps: PayoutDeps, view: ChainView, newest: Payo
   const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
   if (known !== null) return true
   const price = await readGasPrice(deps.rpc)
-  const baseFee = coveredBaseFee(price, await readMeans(deps))
+  const baseFee = coveredBaseFee(price, await readMeans(deps, newest.payoutId === null ? 'filling' : 'payout'))
   return newest.priorityFeeWei < price.tip || isTooLow(newest, { ...price, baseFee })
 }
 
 /** What the relayer may and can pay for gas, in wei: without what a transaction's data costs beside it. */
 export type Means = { ceiling: bigint; purse: bigint }
 
-export async function readMeans(deps: PayoutDeps): Promise<Means> {
+export async function readMeans(deps: PayoutDeps, of: DataOf = 'payout'): Promise<Means> {
   const { rpc, network, relayerSigner } = deps
   const balance = await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest')
   // a node takes no transaction unless the balance covers both
-  const purse = BigInt(balance) - (await readDataFee(rpc, network))
+  const purse = BigInt(balance) - (await readDataFee(rpc, network, of))
   return { ceiling: await findCeiling(deps), purse }
 }
 
