@@ -296,10 +296,12 @@ test('late money waits while a newer order of the alias is under review', async 
   await assert.rejects(old.acceptMoney(), /under review/)
 })
 
-test('a shop that asks by its reference hears of the newest order while that is being confirmed or is under review', async () => {
+test('a shop that asks by its reference hears of the newest order while somebody pays that or it is under review', async () => {
   for (const [alias, status] of [
     ['CART-789', 'WAITING_CHAIN_CONFIRMATION'],
     ['CART-790', 'KYT_FAILED'],
+    ['CART-792', 'PENDING'],
+    ['CART-793', 'AWAITING'],
   ] as const) {
     const { order } = await shopOf(alias)
     const old = await order()
