@@ -296,10 +296,22 @@ test('late money waits while a newer order of the alias is under review', async 
   await assert.rejects(old.acceptMoney(), /under review/)
 })
 
-test('a shop that asks by its reference hears of the newest order while that is being confirmed or is under review', async () => {
+test('late money waits while a way to pay a newer order of the alias is being opened', async () => {
+  const { order } = await shopOf('CART-791')
+  const old = await order()
+  await old.end()
+  const newer = await order({ accepts: false })
+  await newer.end('PENDING')
+  await old.receives(old.due)
+  assert.deepEqual([await statusesOf(old, newer), await old.kinds()], [['EXPIRED', 'PENDING'], ['late']])
+})
+
+test('a shop that asks by its reference hears of the newest order while somebody pays that or it is under review', async () => {
   for (const [alias, status] of [
     ['CART-789', 'WAITING_CHAIN_CONFIRMATION'],
     ['CART-790', 'KYT_FAILED'],
+    ['CART-792', 'PENDING'],
+    ['CART-793', 'AWAITING'],
   ] as const) {
     const { order } = await shopOf(alias)
     const old = await order()

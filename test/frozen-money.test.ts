@@ -37,16 +37,17 @@ async function openSecond({ order, context }: Awaited<ReturnType<typeof openAtte
     })
 }
 
-test('frozen money whose amount cannot be read holds the order, frozen dust does not', async () => {
+test('frozen money whose amount cannot be read holds the order, frozen dust does not, unless more is frozen beside it', async () => {
   const frozen = (units: bigint): UnmatchedMoney => ({ asset: 'USDT', units, reference: `p:frozen:${units}` })
-  for (const [units, status] of [
-    [10n ** 15n, 'AWAITING'],
-    [0n, 'KYT_FAILED'],
-    [10n ** 16n, 'KYT_FAILED'],
+  for (const [amounts, status] of [
+    [[10n ** 15n], 'AWAITING'],
+    [[0n], 'KYT_FAILED'],
+    [[10n ** 16n], 'KYT_FAILED'],
+    [[10n ** 15n, 10n ** 16n], 'KYT_FAILED'],
   ] as const) {
     const { reference, apply } = await openAttempt()
     const held = { outcome: 'blocked', providerReference: reference, providerStatus: 'risk' } as const
-    assert.equal((await apply({ ...held, unmatched: [frozen(units)] }))?.status, status, `${units}`)
+    assert.equal((await apply({ ...held, unmatched: amounts.map(frozen) }))?.status, status, `${amounts}`)
   }
 })
 

@@ -241,6 +241,30 @@ test('a refund of a decision that is dropped opens the decision again', async ()
   await checkBooks()
 })
 
+test('late money whose refund is dropped joins the late money that came since', async () => {
+  const { companyId } = shop.merchant
+  const order = await shop.createAwaiting()
+  const { units } = order
+  await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })
+  await payFinally(order.toAddress, units)
+  await waitForRecord(order, 'late', units)
+  await shop.host.db.run(sql`update companies set refund_approval = true where id = ${companyId}`)
+  const { data } = await decide((await recordsOf(order))[0], 'refund', { address: newAddress() })
+  await shop.host.db.run(sql`update companies set refund_approval = false where id = ${companyId}`)
+  await payFinally(order.toAddress, units + 1n)
+  await waitForRecord(order, 'late', units + 1n)
+  assert.equal((await admin.post(`refunds/${data.refundId}/reject`, { reason: 'no' })).status, 200)
+  const open = async () => (await recordsOf(order)).filter(({ status }) => status === 'open')
+  assert.deepEqual(
+    (await open()).map(({ kind, amount }) => [kind, amount]),
+    [['late', '108.000001']],
+  )
+  await payFinally(order.toAddress, 1n)
+  await waitForRecord(order, 'late', 2n * units + 2n)
+  assert.equal((await open()).length, 1)
+  await checkBooks()
+})
+
 test('ignoring needs a reason and leaves the money in suspense; a merchant’s key decides nothing', async () => {
   const order = await createPaid(shop, {}, 1_000_000n)
   const [record] = await recordsOf(order)

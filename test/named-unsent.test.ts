@@ -290,10 +290,12 @@ test('what had gone to another address before a restore is named by a second per
   const deps = { ...world.settlements, chains: [chain] }
   const { _id } = await createSettlement(deps, approver, { companyId: merchant.companyId })
   await approveSettlement(deps, approver, _id)
-  const two = { ...deps, limits: { ...deps.limits, twoPersonsFromUnits: 1n } }
-  await assert.rejects(reportSettlementPaid(two, approver, _id, txHash), /A second person has to name it/)
+  const from = (twoPersonsFromUnits: bigint) => ({ ...deps, limits: { ...deps.limits, twoPersonsFromUnits } })
+  // also where what left is less than two approve, but not what was asked
+  for (const limit of [1n, DUE / 2n])
+    await assert.rejects(reportSettlementPaid(from(limit), approver, _id, txHash), /A second person has to name it/)
   assert.equal((await findSettlement(db, _id))?.status, 'approved')
-  await reportSettlementPaid(two, other, _id, txHash)
+  await reportSettlementPaid(from(1n), other, _id, txHash)
   const { status, leftUnits, leftTo } = (await findSettlement(db, _id)) ?? {}
   assert.deepEqual([status, leftUnits, leftTo], ['paid', left.units, left.to])
 })

@@ -196,7 +196,7 @@ test('what people spend themselves and through their keys fits the larger of the
   await ageRefunds()
   const staff = await joinFrom(await join('Manager'))
   const key = await makeKey(staff)
-  const orders = (await createPaidMany(6)) as [Payable, Payable, Payable, Payable, Payable, Payable]
+  const orders = (await createPaidMany(7)) as [Payable, Payable, Payable, Payable, Payable, Payable, Payable]
   await setLimits({ Manager: { day: '10' }, Service: { day: '6' } })
   await refund(staff, orders[0], '9')
   assert.deepEqual(await fateOf(orders[0]), ALONE)
@@ -213,6 +213,12 @@ test('what people spend themselves and through their keys fits the larger of the
   assert.deepEqual(await fateOf(orders[3]), ALONE)
   await refund(staff, orders[4], '0.000001')
   assert.deepEqual(await fateOf(orders[4]), WAITS)
+  // what her key spent counts for her, too
+  await ageRefunds()
+  await setLimits({ Manager: { day: '15' }, Service: { day: '6' } })
+  assert.equal((await refundByKey(orders[5], '6', key)).status, 200)
+  await refund(staff, orders[6], '10')
+  assert.deepEqual(await fateOf(orders[6]), WAITS)
 })
 
 test('a key without a limit of its own has the limit of the managers, who can make keys', async () => {

@@ -70,6 +70,20 @@ test('a refund that had left with another amount is rejected, and only what left
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
 })
 
+test('a refund that had left to another address is not settled by what left', async () => {
+  const order = await createPaid(shop)
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  const txHash = await world.leave({ id, to: newAddress(), units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10', address: newAddress() })
+  const refund = await eventually(
+    () => refundReaches(shop, order.orderId, 'submitted'),
+    ({ message }) => /has used its authorization/.test(message ?? ''),
+  )
+  assert.equal((await world.nameRefund(refund, txHash)).status, 422)
+  const [last] = await listRefunds(shop, order.orderId)
+  assert.deepEqual([last?.status, last?.txHash], ['submitted', null])
+})
+
 test('of two refunds that had left, none is forgotten when the first is named for the second number', async () => {
   const order = await createPaid(shop)
   const payer = newAddress()

@@ -174,14 +174,16 @@ test('what a person has decided about does not count again when the payer comes 
   assert.equal(paidUnits, '54000000')
 })
 
-test('an address whose money a screening has blocked is not shown again', async () => {
-  const started = await start()
-  await leave(started)
-  await market.host.db.run(sql`
-    insert into screenings (company_id, id, purpose, subject_id, order_id, status, opened_at, updated_at)
-    select company_id, id, 'payment', id, order_id, 'blocked', now(), now() from payments
-    where order_id = ${started.order._id} and channel = 'crypto'`)
-  assert.notEqual(await comeBack(started), started.address)
+test('an address whose money a screening has blocked, or sent back, is not shown again', async () => {
+  for (const status of ['blocked', 'returned']) {
+    const started = await start()
+    await leave(started)
+    await market.host.db.run(sql`
+      insert into screenings (company_id, id, purpose, subject_id, order_id, status, opened_at, updated_at)
+      select company_id, id, 'payment', id, order_id, ${status}, now(), now() from payments
+      where order_id = ${started.order._id} and channel = 'crypto'`)
+    assert.notEqual(await comeBack(started), started.address, status)
+  }
 })
 
 test('an address whose watch is over is not shown again: nothing tells what came to it since', async () => {

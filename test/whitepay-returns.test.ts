@@ -60,6 +60,23 @@ test('an overpayment that went back while a refund was asked for is gone with it
   assert.deepEqual(await books(), ['company_payable -54', 'payer_clearing 54'])
 })
 
+test('what goes back beyond a refund that is asked for is taken from ignored money only once that refund ends', async () => {
+  for (const isSettled of [true, false]) {
+    const { books, ignoreAll, isAsked, records, refunds, reject, revert, settle, tells } = await openRefunded()
+    await tells('PARTIALLY_FULFILLED', came('30'))
+    await ignoreAll()
+    await tells('COMPLETE', came('30'), came('54'))
+    await revert('20')
+    await isAsked('COMPLETE', came('30'), came('54'), back('30'))
+    assert.deepEqual(await records(), ['under 30000000 USDC ignored'])
+    await (isSettled ? settle : reject)()
+    const after = isSettled
+      ? ['20 settled', 'under 20000000 USDC ignored', 'company_payable -34', 'payer_clearing 54', 'suspense -20']
+      : ['20 rejected', 'under 0 USDC resolved', 'company_payable -54', 'payer_clearing 54']
+    assert.deepEqual([...(await refunds()), ...(await records()), ...(await books())], after)
+  }
+})
+
 test('after a refund Whitepay is asked at once what it lists by now, however old the payment is', async () => {
   for (const isSettled of [true, false]) {
     const { find, key, poll, refunds, reject, revert, settle, tells } = await openRefunded()

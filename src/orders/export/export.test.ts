@@ -39,6 +39,7 @@ test('nothing is calculated either where a spreadsheet splits at semicolons, at 
     }
   }
   assert.equal(csvCell('INV 7;=1+1;x'), `"INV 7;'=1+1;x"`)
+  assert.equal(csvCell('a;"=1+1'), `"a;'""=1+1"`, 'a spreadsheet drops the empty quotes before the formula')
 })
 
 test('one apostrophe guards a formula, however many line ends stand before it', () => {
