@@ -130,7 +130,7 @@ try {
     `${told} orders in ${seconds.toFixed(1)} s, ${(told / seconds).toFixed(0)} a second, ${virtualSeconds} virtual seconds`,
   )
   say(
-    `${scheduler.steps} steps, ${database.statements} statements, ${database.lockWaits} lock waits, ${network.requests} requests`,
+    `${scheduler.steps} steps, ${database.statements} statements (${database.ownerless} of no node), ${database.lockWaits} lock waits, ${network.requests} requests`,
   )
   if (values.costs) {
     const costs = [...database.costs].sort(([, one], [, other]) => other.ms - one.ms).slice(0, 40)

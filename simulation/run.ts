@@ -3,6 +3,7 @@ import { loadConfig } from '../src/config/config.ts'
 import type { RunOptions } from './run-options.ts'
 import { Broken, must } from './stories/acts.ts'
 import { makeTrouble, type Repertoire, tellEach, tellStory } from './stories/journeys.ts'
+import type { VirtualDatabase } from './virtual/database.ts'
 import { runIn } from './virtual/scheduler.ts'
 import { makeWeather, mineForever } from './weather.ts'
 import { Archive } from './world/archive.ts'
@@ -89,6 +90,14 @@ async function checkTheEnd(world: World, archive: Archive): Promise<void> {
   must(paidOut === booked, `${paidOut} left the wallet, refunds and settlements say ${booked}`)
 }
 
+/** Of all statements: the world's own start, and what its people decide. */
+const OWNERLESS_SHARE = 0.1
+
+/** What a node starts and does not belong to it would run on after its death, and meet no fault of the database. */
+function mustBelongToNodes({ ownerless, statements }: VirtualDatabase): void {
+  must(ownerless <= statements * OWNERLESS_SHARE, `${ownerless} of ${statements} statements belong to no node`)
+}
+
 function sayFigures({ counts, cluster, webhooks: { latest } }: World, say: (line: string) => void): void {
   for (const [what, times] of [...counts].sort()) say(`  ${what}: ${times}`)
   say(`  kills: ${cluster.kills}`)
@@ -117,6 +126,7 @@ export async function simulate(options: RunOptions): Promise<number> {
       weather.isNoisy = false
       await scheduler.sleep(options.isShort ? MINUTE / 6 : MINUTE)
       await checkTheEnd(world, archive)
+      mustBelongToNodes(options.database)
       sayFigures(world, say)
       isDone = true
     } catch (error) {

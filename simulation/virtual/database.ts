@@ -99,6 +99,8 @@ export class VirtualDatabase {
   #blocked: Blocked[] = []
   #monitor: Backend | null = null
   statements = 0
+  /** Those of no node, which no death ends and no fault meets: the office's, and what a program's start asks. */
+  ownerless = 0
   lockWaits = 0
   /** By statement text: how often it ran, and the total of real milliseconds. */
   readonly costs = new Map<string, { times: number; ms: number }>()
@@ -183,6 +185,7 @@ export class VirtualDatabase {
     const { backend } = connection
     if (!backend) return
     this.statements += 1
+    if (connection.scope === null) this.ownerless += 1
     connection.lastFrames = frames
     for (const { bytes } of frames) this.scheduler.note(bytes)
     const [first] = frames

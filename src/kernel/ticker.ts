@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyBaseLogger } from 'fastify'
 import { AppError } from './errors.ts'
 import { type Cause, faultLogOf } from './process/fault-log.ts'
@@ -28,12 +27,6 @@ function longestPauseOf(error: unknown, intervalMs: number): number {
   const isAway = error instanceof AppError && error.code === 'DATABASE_UNAVAILABLE'
   return isAway && intervalMs <= SHORT_MS ? LONGEST_AWAY_MS : LONGEST_MS
 }
-
-/**
- * Outside every request. A ticker may be started by the first of many callers; it must not wait in that caller's share
- * of the database for as long as it runs.
- */
-const forNoCaller = AsyncLocalStorage.snapshot()
 
 /**
  * Repeats `work`: at once, then `intervalMs` after it ended, and immediately after `wake` or when it returned true
@@ -81,7 +74,7 @@ export function startTicker(
       nextMs = intervalMs
     }
   }
-  const running = forNoCaller(loop)
+  const running = loop()
   return {
     wake() {
       again = true

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../../db/db.ts'
+import { askForAll } from '../../db/shares.ts'
 import { SECOND } from '../../kernel/clock.ts'
 import { startTicker, type Ticker } from '../../kernel/ticker.ts'
 import { listOrderMarks } from '../shared/payer-page-queries.ts'
@@ -63,7 +64,8 @@ export function openOrderFeed({ db, log }: { db: Db; log: FastifyBaseLogger }): 
       const entry = watched.get(code) ?? { mark: undefined, listeners: new Set() }
       watched.set(code, entry)
       entry.listeners.add(listener)
-      ticker ??= startTicker('order feed', POLL_MS, log, poll)
+      // in the share of the first viewer, all pages would wait behind that one's requests
+      ticker ??= askForAll(() => startTicker('order feed', POLL_MS, log, poll))
       return () => {
         entry.listeners.delete(listener)
         if (entry.listeners.size === 0 && watched.get(code) === entry) watched.delete(code)
