@@ -15,7 +15,7 @@ import { verifyEmail } from './address-proof.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
 import { bearerOf } from './authenticate.ts'
-import { updateChallengesEnded, updateCodesForgotten } from './factors/challenge-queries.ts'
+import { updateChallengesEnded, updateCodesOfPasswordForgotten } from './factors/challenge-queries.ts'
 import { userOfActor } from './factors/two-factor-service.ts'
 import { updateResetsVoid } from './reset-queries.ts'
 import { endedKeysOf } from './session-service.ts'
@@ -108,11 +108,11 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         const now = await lockUserById(tx, user.id)
         if (now?.passwordHash !== user.passwordHash) throw new AppError('OBJECT_CONFLICT')
         await lockActor(tx, actor, null)
+        // of whoever knew the password of before: the codes sent, and the logins that wait for one
+        await updateCodesOfPasswordForgotten(tx, user.id, at)
+        await updateChallengesEnded(tx, user.id, at, actor.sessionId)
         await updateUserPassword(tx, user.id, { passwordHash, at })
         await updateResetsVoid(tx, user.id, at)
-        // of whoever knew the password of before: the logins that wait for a code, and the codes sent for them
-        await updateChallengesEnded(tx, user.id, at)
-        await updateCodesForgotten(tx, user.id)
         const ended = await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
         await deps.lockOuts.clear(tx, user.emailKey)
         const data = { name: user.firstName }
