@@ -19,7 +19,7 @@ import {
   totpOf,
   waitForMail,
 } from './harness/accounts.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
 let offsetMs = 0
@@ -257,9 +257,9 @@ for (const [way, isForgotten] of [
     assert.equal(status, 200, text)
   })
 
-for (const [whose, isConfirmed, codes] of [
-  ['an address that nobody confirmed', false, 10],
-  ['a confirmed address', true, 11],
+for (const [whose, isConfirmed, codes, words] of [
+  ['an address that nobody confirmed', false, 10, 10],
+  ['a confirmed address', true, 11, 12],
 ] as const)
   test(`mails to ${whose}: changing the password to and fro sends few more codes than ten an hour`, async () => {
     const { client, email, userId } = await register(service.baseUrl, { role: 'SimpleUser' })
@@ -280,6 +280,13 @@ for (const [whose, isConfirmed, codes] of [
     const { count } = await service.db.one<{ count: number }>(sql`
       select coalesce(sum(codes_sent), 0)::int as count from otp_challenges where user_id = ${userId}`)
     assert.equal(count, 10)
+    await eventually(
+      () => service.db.many(sql`select id from jobs where kind = 'mail' and run_at < 'infinity'`),
+      (waiting) => waiting.length === 0,
+    )
+    const mails = await readMails(service.baseUrl, email)
+    const told = mails.filter(({ subject }) => subject === 'Your password was changed')
+    assert.deepEqual([mails.length - told.length, told.length], [codes, words])
   })
 
 test('a new password in a running session leaves what its step-up has used up: the minute, and the wrong codes', async () => {

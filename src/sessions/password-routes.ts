@@ -3,6 +3,7 @@ import { lockActor } from '../companies/company-scope.ts'
 import { actorOf } from '../http/actor.ts'
 import { networkOf } from '../http/address.ts'
 import { Envelope, ok } from '../http/envelope.ts'
+import { countMail } from '../http/limits/mail-limits.ts'
 import { contextOf, visitorContextOf } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { isLang } from '../kernel/lang.ts'
@@ -116,7 +117,9 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         const ended = await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
         await deps.lockOuts.clear(tx, user.emailKey)
         const data = { name: user.firstName }
-        await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passwordChanged', data })
+        // anyone can register another's address; whoever confirmed theirs reads of each change
+        if (user.verifiedAt !== null || (await countMail(tx, 'passwordChanged', { email: user.email }, at.getTime())))
+          await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passwordChanged', data })
         await context.remember(tx, null)
         const facts = { companyId: actor.companyId, object: `user:${user.id}`, detail: endedKeysOf(ended) }
         await audit.write(tx, context, { action: 'user.change-password', ...facts })
