@@ -14,11 +14,12 @@ import {
   PASSWORD,
   readCode,
   readMails,
+  register,
   registerManager,
   totpOf,
   waitForMail,
 } from './harness/accounts.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
 let offsetMs = 0
@@ -249,12 +250,64 @@ for (const [way, isForgotten] of [
       const change = { password: PASSWORD, newPassword: OTHER_PASSWORD }
       assert.equal((await owner.post('auth/password', change)).status, 200)
       assert.equal((await owner.post('auth/otp/email?stepUp=true', { email })).status, 200)
-      assert.equal((await readMails(service.baseUrl, email)).filter(({ text }) => /code/.test(text)).length, 11)
+      assert.ok(await waitForMail(service.baseUrl, email, /^\d{6} /, 11))
     }
     assert.equal((await thief.post('auth/otp', { emailOtp })).status, 401, 'the login of before is over')
     const { status, text } = await beginLogin(new Client(service.baseUrl), email, OTHER_PASSWORD)
     assert.equal(status, 200, text)
   })
+
+for (const [whose, isConfirmed, codes, words] of [
+  ['an address that nobody confirmed', false, 10, 10],
+  ['a confirmed address', true, 11, 12],
+] as const)
+  test(`mails to ${whose}: changing the password to and fro sends few more codes than ten an hour`, async () => {
+    const { client, email, userId } = await register(service.baseUrl, { role: 'SimpleUser' })
+    if (!isConfirmed) await service.db.run(sql`update users set verified_at = null where id = ${userId}`)
+    let [password, newPassword] = [PASSWORD, OTHER_PASSWORD]
+    const statuses = []
+    for (let count = 0; count < 12; count += 1) {
+      statuses.push((await client.post('auth/otp/email?stepUp=true', { email })).status)
+      if (statuses.at(-1) === 200) await waitForMail(service.baseUrl, email, /^\d{6} /, statuses.length)
+      const changed = await client.post('auth/password', { password, newPassword })
+      assert.equal(changed.status, 200, changed.text)
+      ;[password, newPassword] = [newPassword, password]
+      offsetMs += 61 * SECOND
+      client.token = (await client.post<{ token: string }>('auth/refresh-token')).data.token
+    }
+    const most = statuses.map((_, index) => (index < codes ? 200 : 429))
+    assert.deepEqual(statuses, most)
+    const { count } = await service.db.one<{ count: number }>(sql`
+      select coalesce(sum(codes_sent), 0)::int as count from otp_challenges where user_id = ${userId}`)
+    assert.equal(count, 10)
+    await eventually(
+      () => service.db.many(sql`select id from jobs where kind = 'mail' and run_at < 'infinity'`),
+      (waiting) => waiting.length === 0,
+    )
+    const mails = await readMails(service.baseUrl, email)
+    const told = mails.filter(({ subject }) => subject === 'Your password was changed')
+    assert.deepEqual([mails.length - told.length, told.length], [codes, words])
+  })
+
+test('a new password in a running session leaves what its step-up has used up: the minute, and the wrong codes', async () => {
+  const { client, email } = await registerManager(service.baseUrl)
+  const [thief, ask] = [new Client(service.baseUrl), () => client.post('auth/otp/email?stepUp=true', { email })]
+  await beginLogin(thief, email)
+  await ask()
+  const emailOtp = await readCode(service.baseUrl, email, 2)
+  const wrong = emailOtp === '000000' ? '111111' : '000000'
+  for (let count = 0; count < 4; count += 1)
+    assert.equal((await client.post('auth/otp?stepUp=true', { emailOtp: wrong })).error.code, 'INVALID_OTP')
+  const change = { password: PASSWORD, newPassword: OTHER_PASSWORD }
+  assert.equal((await client.post('auth/password', change)).status, 200)
+  assert.equal((await thief.post('auth/otp', { emailOtp })).status, 401, 'the login of before is over')
+  assert.equal((await ask()).status, 200)
+  await client.post('auth/otp?stepUp=true', { emailOtp: wrong })
+  const { error } = await client.post('auth/otp?stepUp=true', { emailOtp })
+  assert.match(error.message, /Too many wrong codes/)
+  const sent = (await readMails(service.baseUrl, email)).filter(({ subject }) => /^\d{6} /.test(subject))
+  assert.equal(sent.length, 2)
+})
 
 test('asking for a code without a login gives the same answer for everybody and sends nothing', async () => {
   const { email } = await registerManager(service.baseUrl)

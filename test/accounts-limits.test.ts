@@ -8,6 +8,7 @@ import {
   countStatuses,
   logIn,
   newEmail,
+  OTHER_PASSWORD,
   PASSWORD,
   register,
   registerManager,
@@ -430,3 +431,32 @@ test('codes by mail: whoever has no login of the account uses up nothing of its 
   assert.equal(await ask(client, '203.0.113.155'), 429, 'the owner counts as one, from everywhere')
   assert.ok(await waitForMail(first.baseUrl, email, /code/))
 })
+
+for (const path of ['auth/otp/email', 'auth/otp'])
+  test(`a login that a new password or the time has ended uses up nothing of its owner’s at ${path}`, async () => {
+    const { email } = await registerManager(first.baseUrl)
+    const begin = async (): Promise<Client> => {
+      const thief = new Client(first.baseUrl)
+      const body = { email, password: PASSWORD, origin: 'dashboard' }
+      assert.equal((await thief.post('auth/login/manager', body)).status, 200)
+      thief.token = thief.cookies.get('otpValidationToken')?.value ?? ''
+      thief.cookies.clear()
+      return thief
+    }
+    const [late, ended] = [await begin(), new Client(first.baseUrl)]
+    await waitForMail(first.baseUrl, email, /^\d{6} /)
+    offsetMs += 16 * MINUTE
+    ended.token = (await begin()).token
+    await waitForMail(first.baseUrl, email, /^\d{6} /, 2)
+    const change = { password: PASSWORD, newPassword: OTHER_PASSWORD }
+    const owner = await logIn(first.baseUrl, email)
+    assert.equal((await owner.post('auth/password', change)).status, 200)
+    offsetMs += 61 * SECOND
+    const body = { email, emailOtp: '000000' }
+    const ask = async (by: Client, address: string) =>
+      (await by.post(`${path}?stepUp=${by === owner}`, body, { 'x-forwarded-for': address })).status
+    for (const [index, thief] of [late, ended].entries())
+      for (let count = 0; count < 10; count += 1)
+        assert.equal(await ask(thief, `203.0.113.${161 + index}`), path === 'auth/otp' ? 401 : 200)
+    assert.equal(await ask(owner, '203.0.113.163'), path === 'auth/otp' ? 400 : 200)
+  })

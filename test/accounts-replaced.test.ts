@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { emailKeyOf } from '../src/kernel/people/emails.ts'
+import { listManagers } from '../src/mail/daily-mail-queries.ts'
 import {
   Client,
   countStatuses,
@@ -14,6 +15,7 @@ import {
   PASSWORD,
   type Person,
   passwordHash,
+  readMails,
   register,
   registerManager,
   totpOf,
@@ -284,6 +286,30 @@ test('an account that an earlier version let its shop enable after it was replac
   const migration = new URL('../migrations/1980_replaced_accounts.sql', import.meta.url)
   await service.db.pool.query(await readFile(migration, 'utf8'))
   assert.deepEqual([(await findUser(old.userId)).disabled, (await findUser(same.userId)).disabled], [true, false])
+})
+
+test('what managers are mailed does not follow a replaced account that an earlier version enables beside this one', async () => {
+  const { email, companyId, userId } = await founder()
+  await verify(userId)
+  const old = await register(service.baseUrl, { role: 'Cashier', companyName: companyId })
+  await verify(old.userId)
+  assert.equal((await invite(old.email)).status, 200)
+  assert.equal((await accept(await invitedToken(old.email))).status, 200)
+  await service.db.run(sql`update users set disabled_at = null, role = 'Manager' where id = ${old.userId}`)
+  assert.equal((await admin.post(`companies/${companyId}/approve`)).status, 200)
+  await register(service.baseUrl, { role: 'Cashier', companyName: companyId })
+  await waitForMail(service.baseUrl, email, /was approved/)
+  await waitForMail(service.baseUrl, email, /asks to join/, 2)
+  const told = (await readMails(service.baseUrl, old.email)).map(({ subject }) => subject)
+  assert.deepEqual(
+    told.filter((subject) => /was approved|asks to join/.test(subject)),
+    [],
+  )
+  const daily = await listManagers(service.db, [companyId ?? ''])
+  assert.deepEqual(
+    daily.map((manager) => manager.email),
+    [email],
+  )
 })
 
 test('who makes a company that the operator never approved keeps no address with colleagues there', async () => {

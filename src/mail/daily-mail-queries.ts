@@ -10,7 +10,7 @@ export const listManagers = (q: Queryable, companyIds: readonly string[] | null)
     select u.company_id, c.name as company_name, u.email, u.first_name, u.lang
     from users u join companies c on c.id = u.company_id
     where (${companyIds}::text[] is null or u.company_id = any (${companyIds}::text[])) and u.role in ('Manager', 'Association')
-      and u.verified_at is not null and u.disabled_at is null`)
+      and u.verified_at is not null and u.disabled_at is null and u.email_key <> 'replaced:' || u.id`)
 
 /** @returns false when this was already sent */
 export const insertNotice = async (q: Queryable, key: string, now: Date): Promise<boolean> =>

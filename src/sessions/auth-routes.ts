@@ -113,11 +113,11 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
 
   const challengerOf = openChallenger(deps)
   const emailKeyOfUser = async (userId: string): Promise<string> => (await findUserById(db, userId))?.emailKey ?? ''
-  /** Null for a token that is of no login, as anyone can make one up. */
+  /** Null for a token of no login that still waits: anyone can make one up, or keep one that a new password ended. */
   const emailKeyOfChallenger = async (who: Challenger): Promise<string | null> => {
     if ('actor' in who) return emailKeyOfUser(who.actor.id)
     const pending = await findChallengeByToken(db, hashToken(who.token))
-    return pending ? emailKeyOfUser(pending.userId) : null
+    return challenges.isLive(pending) ? emailKeyOfUser(pending.userId) : null
   }
 
   app.post(

@@ -3,6 +3,7 @@ import { lockActor } from '../companies/company-scope.ts'
 import { actorOf } from '../http/actor.ts'
 import { networkOf } from '../http/address.ts'
 import { Envelope, ok } from '../http/envelope.ts'
+import { countMail } from '../http/limits/mail-limits.ts'
 import { contextOf, visitorContextOf } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { isLang } from '../kernel/lang.ts'
@@ -15,7 +16,7 @@ import { verifyEmail } from './address-proof.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
 import { bearerOf } from './authenticate.ts'
-import { updateChallengesEnded, updateCodesForgotten } from './factors/challenge-queries.ts'
+import { updateChallengesEnded, updateCodesOfPasswordForgotten } from './factors/challenge-queries.ts'
 import { userOfActor } from './factors/two-factor-service.ts'
 import { updateResetsVoid } from './reset-queries.ts'
 import { endedKeysOf } from './session-service.ts'
@@ -108,15 +109,17 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         const now = await lockUserById(tx, user.id)
         if (now?.passwordHash !== user.passwordHash) throw new AppError('OBJECT_CONFLICT')
         await lockActor(tx, actor, null)
+        // of whoever knew the password of before: the codes sent, and the logins that wait for one
+        await updateCodesOfPasswordForgotten(tx, user.id, at)
+        await updateChallengesEnded(tx, user.id, at, actor.sessionId)
         await updateUserPassword(tx, user.id, { passwordHash, at })
         await updateResetsVoid(tx, user.id, at)
-        // of whoever knew the password of before: the logins that wait for a code, and the codes sent for them
-        await updateChallengesEnded(tx, user.id, at)
-        await updateCodesForgotten(tx, user.id)
         const ended = await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
         await deps.lockOuts.clear(tx, user.emailKey)
         const data = { name: user.firstName }
-        await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passwordChanged', data })
+        // anyone can register another's address; whoever confirmed theirs reads of each change
+        if (user.verifiedAt !== null || (await countMail(tx, 'passwordChanged', { email: user.email }, at.getTime())))
+          await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passwordChanged', data })
         await context.remember(tx, null)
         const facts = { companyId: actor.companyId, object: `user:${user.id}`, detail: endedKeysOf(ended) }
         await audit.write(tx, context, { action: 'user.change-password', ...facts })

@@ -212,6 +212,7 @@ export async function countUsers(q: Queryable, filter: UserFilter): Promise<numb
 export async function listManagers(q: Queryable, companyId: string): Promise<User[]> {
   const rows = await q.many<Row>(sql`${SELECT}
     where u.company_id = ${companyId} and u.role in ('Manager', 'Association') and u.disabled_at is null
+      and u.email_key <> 'replaced:' || u.id
     order by u.id limit 20`)
   return rows.map(toUser)
 }

@@ -81,6 +81,18 @@ export async function updateCodesForgotten(tx: Tx, userId: string): Promise<void
   await tx.run(sql`update otp_challenges set codes_sent = 0 where user_id = ${userId} and codes_sent > 0`)
 }
 
+/**
+ * The same where the person chooses a new password in a running session, which needs no mail: only of a confirmed
+ * address, as anyone can register another's, and of a password that stood for an hour, so that changing it to and fro
+ * sends no more. Before the password is changed.
+ */
+export async function updateCodesOfPasswordForgotten(tx: Tx, userId: string, at: Date): Promise<void> {
+  await tx.run(sql`
+    update otp_challenges c set codes_sent = 0 from users u
+    where c.user_id = ${userId} and c.codes_sent > 0 and u.id = c.user_id and u.verified_at is not null
+      and (u.password_changed_at is null or u.password_changed_at <= ${at}::timestamptz - interval '1 hour')`)
+}
+
 export async function updateChallengeWrong(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update otp_challenges set wrong_codes = wrong_codes + 1 where id = ${id}`)
 }
@@ -89,6 +101,14 @@ export async function updateChallengeEnded(tx: Tx, id: string, at: Date): Promis
   await tx.run(sql`update otp_challenges set ended_at = ${at} where id = ${id}`)
 }
 
-export async function updateChallengesEnded(tx: Tx, userId: string, at: Date): Promise<void> {
-  await tx.run(sql`update otp_challenges set ended_at = ${at} where user_id = ${userId} and ended_at is null`)
+/** @param keptSessionId the session whose step-up stays, with the codes and tries that it has used up; null: none */
+export async function updateChallengesEnded(
+  tx: Tx,
+  userId: string,
+  at: Date,
+  keptSessionId: string | null = null,
+): Promise<void> {
+  await tx.run(sql`
+    update otp_challenges set ended_at = ${at} where user_id = ${userId} and ended_at is null
+      and (session_id is null or ${keptSessionId}::text is null or session_id <> ${keptSessionId})`)
 }
