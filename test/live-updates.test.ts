@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { askFor } from '../src/db/shares.ts'
 import { openOrderFeed, POLL_MS } from '../src/pages/pay/live-updates.ts'
+import type { PayView } from '../src/pages/pay/pay-service.ts'
+import { openPayStreams } from '../src/pages/pay/pay-stream.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { eventually } from './harness/service.ts'
 
@@ -73,6 +76,58 @@ test('what a page reads when its order changes counts for its viewer, not for wh
     assert.deepEqual([reads.length > 0, ended], [true, false])
   } finally {
     await busy
+    await feed.stop()
+  }
+})
+
+/** A page that shows an address of the company's own wallet. */
+const OWN_WALLET = {
+  ...{ id: 'a', companyId: 'company', situation: 'waiting', status: 'AWAITING', open: true, final: false },
+  ...{ payment: { channel: 'crypto', ownAccount: true, progress: null }, expiresAt: new Date('2100-01-01') },
+} as unknown as PayView
+
+test('what a company changes is not read for all its open pages at once, and what stays is not read again', async () => {
+  const log = pino({ level: 'silent' })
+  const feed = openOrderFeed({ db, log })
+  let accounts = {}
+  const loads: number[] = []
+  const load = async () => {
+    loads.push(performance.now())
+    return OWN_WALLET
+  }
+  const render = () => ''
+  const streams = openPayStreams({ feed, log, clock: Date.now, load, accountsOf: async () => accounts, render })
+  const viewer = () => ({ language: 'en' as const, lastId: null, send: () => {}, end: () => {} })
+  const readsOf = async (pages: number, ms = 30_000) => {
+    await eventually(
+      async () => loads.length,
+      (count) => count >= pages,
+      ms,
+    )
+    await sleep(POLL_MS / 2)
+    const times = loads.splice(0)
+    assert.equal(times.length, pages)
+    const most = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + POLL_MS / 2).length))
+    assert.ok(most <= 100, `${most} at once`)
+  }
+  const leave: (() => void)[] = []
+  try {
+    for (let page = 0; page < 150; page += 1) leave.push(streams.open(String(page).padStart(24, 'C'), viewer()))
+    await sleep(100)
+    assert.equal(loads.splice(0).length, 150)
+    accounts = {}
+    feed.channelsChanged('company')
+    await sleep(100)
+    assert.ok(loads.length <= 100, `${loads.length} with the answer`)
+    await readsOf(150)
+    feed.channelsChanged('company')
+    await sleep(9 * POLL_MS)
+    assert.deepEqual(loads, [], 'nothing changed')
+    // on another node
+    accounts = {}
+    await readsOf(150)
+  } finally {
+    for (const close of leave) close()
     await feed.stop()
   }
 })

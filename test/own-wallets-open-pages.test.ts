@@ -95,3 +95,17 @@ for (const where of ['here', 'on another node'])
     await other.shows((state) => !state.includes(part.to.slice(-8)) && !state.includes('id="amount"'))
     await Promise.all([page.close(), other.close()])
   })
+
+test('the page of a wallet asks how far its chain has been read, and gets no number of one that is not', async () => {
+  const ask = (network: string) => fetch(`${shop.host.config.payUrl}/pay/read?network=${network}`)
+  await shop.chain.mine()
+  const head = sql`select number::int as block from chain_heads`
+  const { block } = await eventually(
+    () => shop.host.db.one<{ block: number | null }>(head),
+    (found) => found.block !== null,
+  )
+  const read = (await (await ask(String(shop.chain.chainId))).json()) as { block: number; ageMs: number }
+  assert.ok(read.block >= Number(block) && read.ageMs >= 0, JSON.stringify(read))
+  assert.equal((await ask('424242')).ok, false)
+  assert.equal((await ask('1; drop')).ok, false)
+})

@@ -9,7 +9,7 @@ import { MINUTE } from '../src/kernel/clock.ts'
 import { formatDecimal, RATE_EXPONENT } from '../src/kernel/money.ts'
 import { openRates } from '../src/rates/rate-service.ts'
 
-/* Orders in dollars, with the sources of live mode: two of three count USDC as one dollar. */
+/* The sources of live mode: two of three count USDC as one dollar. */
 
 const START = Date.parse('2026-03-06T10:00:00Z')
 
@@ -23,7 +23,9 @@ before(async () => {
   server = createServer((request, response) => {
     response.setHeader('date', new Date(nowMs).toUTCString())
     const path = request.url ?? ''
-    if (path.startsWith('/v2/')) return response.end('{"data":{"currency":"USD","rates":{"EUR":"0.86","USDC":"1.0"}}}')
+    // EUR/USD is 1.15, whatever USDC costs
+    const usdc = path.endsWith('EUR') ? '1.15' : '1.0'
+    if (path.startsWith('/v2/')) return response.end(`{"data":{"rates":{"USDC":"${usdc}"}}}`)
     if (path.startsWith('/0/') && ask === null) return response.writeHead(503).end()
     if (path.startsWith('/0/')) return response.end(`{"error":[],"result":{"USDCUSD":{"a":["${ask}","1","1.0"]}}}`)
     const day = new Date(nowMs).toISOString().slice(0, 10)
@@ -40,7 +42,7 @@ function openWorld(...sources: string[]) {
   const rules = { maxAgeSeconds: 60, minSources: 2, maxDeviationPercent: 2, fixed: {} }
   return openRates({
     config: { sources, baseUrls, ...rules },
-    fiatAssets: ['USD'],
+    fiatAssets: ['USD', 'EUR'],
     // quotes that are not stored need none
     db: openDb({ connectionString: 'postgres://127.0.0.1:1/none', max: 1 }),
     clock: () => nowMs,
@@ -73,4 +75,18 @@ test('while USDC is worth less on the market, two sources that count it as one d
   ask = '0.9900'
   nowMs += MINUTE
   assert.equal(formatDecimal((await rates.quote('USD')).rate, RATE_EXPONENT).slice(0, 6), '1.0000')
+})
+
+test('the same in euros, where Coinbase’s price moves with the dollar', async () => {
+  // 0.88 USD
+  ask = '0.7652'
+  const rates = openWorld('kraken', 'coinbase', 'ecb')
+  await assert.rejects(rates.quote('EUR'), { code: 'INVALID_EXCHANGE_RATE' })
+  await assert.rejects(rates.quote('XPF'), { code: 'INVALID_EXCHANGE_RATE' })
+  ask = '0.8696'
+  nowMs += MINUTE
+  assert.deepEqual((await rates.quote('EUR')).sources, ['kraken', 'coinbase', 'ecb'])
+  ask = null
+  nowMs += MINUTE
+  assert.deepEqual((await rates.quote('EUR')).sources, ['coinbase', 'ecb'], 'where no market answers')
 })

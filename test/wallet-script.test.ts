@@ -11,7 +11,7 @@ const SOURCE = readFileSync(new URL('../web/pay/wallet.js', import.meta.url), 'u
 )
 const PAY = { code: 'C', to: `0x${'1'.repeat(40)}`, token: `0x${'2'.repeat(40)}`, units: '1000000', chain: 1 }
 
-type Receipt = { status: string; logs?: { address: string; topics: string[]; data: string }[] }
+type Receipt = { status: string; blockNumber?: string; logs?: { address: string; topics: string[]; data: string }[] }
 
 type Made = { textContent?: string; className?: string; children: Made[]; click?: () => void }
 
@@ -39,6 +39,7 @@ function openPage({
   more = {},
   kept = new Map(),
   startMs = 0,
+  read = () => ({ block: 1e9, ageMs: 0 }),
 }: {
   blocked: boolean
   receipt: () => Receipt | null
@@ -48,9 +49,11 @@ function openPage({
   kept?: Map<string, string>
   /** When the page opens. */
   startMs?: number
+  /** How far the service has read the chain; null: it does not answer. */
+  read?: () => { block: number; ageMs: number } | null
 }) {
   const wallet = makeElement()
-  const live = makeElement()
+  const live = Object.assign(makeElement(), { dataset: { wallet: '/pay/wallet.js?lang=en' } })
   const ask = (pay: object) => Object.assign(wallet, { dataset: { pay: JSON.stringify(pay) } })
   ask(PAY)
   const use = <T>(run: () => T): T => {
@@ -96,7 +99,13 @@ function openPage({
   }
   const handlers: Record<string, (event: unknown) => void> = {}
   runInNewContext(SOURCE, {
-    ...{ localStorage, setTimeout, Event, URL, URLSearchParams },
+    ...{ localStorage, setTimeout, Event, URL, URLSearchParams, AbortSignal },
+    location: { href: 'https://pay.test/pay?code=C' },
+    fetch: async (url: URL) => {
+      assert.equal(url.href, 'https://pay.test/pay/read?network=1')
+      const answer = read()
+      return { ok: answer !== null, json: async () => answer }
+    },
     clearTimeout: (id: number) => clock.timers.delete(id),
     Date: { now: () => clock.nowMs },
     document: {
@@ -160,9 +169,14 @@ test('a smart account whose transaction is in a block without the transfer: the 
     const page = openPage({ blocked: false, receipt, kept })
     await page.pay()
     await page.pass(5000)
+    const told = [page.hidden(), page.words()[0]]
+    assert.deepEqual(told, [true, 'Uncounted'], JSON.stringify(other))
+    await page.pass(180_000)
     const said = ['retry', 'Uncounted']
-    assert.deepEqual([page.hidden(), page.words().slice(0, 2)], [true, said], JSON.stringify(other))
-    const again = openPage({ blocked: false, receipt, kept })
+    assert.deepEqual([page.hidden(), page.words().slice(0, 2)], [true, said], 'three minutes later')
+    const again = openPage({ blocked: false, receipt, kept, startMs: 190_000 })
+    assert.equal(again.words()[0], 'Uncounted')
+    await again.pass(10)
     assert.deepEqual([again.hidden(), again.words().slice(0, 2)], [true, said], 'in every tab')
     await again.pay()
     assert.deepEqual([again.hidden(), again.words()], [false, ['pay']])
@@ -181,7 +195,35 @@ test('a transfer in a block, with a fee beside it, is not asked for again; after
   await page.pass(10_000)
   assert.deepEqual([page.hidden(), page.words().slice(0, 2)], [true, ['retry', 'Uncounted']], 'in an open page')
   const later = openPage({ blocked: false, receipt, kept, startMs: 200_000 })
+  await later.pass(10)
   assert.deepEqual([later.hidden(), later.words().slice(0, 2)], [true, ['retry', 'Uncounted']], 'in one that opens now')
+})
+
+for (const block of ['0x64', undefined])
+  test(`while the service has not read the block${block ? '' : ', whose number the wallet does not say'}, nothing is offered again`, async () => {
+    const kept = new Map<string, string>()
+    let read: { block: number; ageMs: number } | null = null
+    const receipt = () => ({ status: '0x1', logs: [transfer()], ...(block && { blockNumber: block }) })
+    const page = openPage({ blocked: false, receipt, kept, read: () => read })
+    await page.pay()
+    await page.pass(300_000)
+    assert.deepEqual([page.hidden(), page.words()[0]], [true, 'Sent'], 'it does not say how far')
+    read = { block: 99, ageMs: 400_000 }
+    await page.pass(60_000)
+    assert.deepEqual([page.hidden(), page.words()[0]], [true, 'Sent'], 'it is behind')
+    const later = openPage({ blocked: false, receipt, kept, startMs: 300_000, read: () => read })
+    await later.pass(60_000)
+    assert.deepEqual([later.hidden(), later.words()[0]], [true, 'Sent'], 'in a page that opens now')
+    read = { block: 100, ageMs: 2000 }
+    await page.pass(16_000)
+    assert.deepEqual([page.hidden(), page.words().slice(0, 2)], [true, ['retry', 'Uncounted']], 'it has read it')
+  })
+
+test('a receipt with an empty list of logs says nothing about the transfer', async () => {
+  const page = openPage({ blocked: false, receipt: () => ({ status: '0x1', logs: [] }) })
+  await page.pay()
+  await page.pass(5000)
+  assert.deepEqual([page.hidden(), page.words()[0]], [true, 'Sent'])
 })
 
 test('what is missing beside a transfer in a block is offered three minutes later, without any news of the page', async () => {

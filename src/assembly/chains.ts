@@ -1,3 +1,4 @@
+import { listStandings } from '../chain/chain-queries.ts'
 import { isUsedDeposit } from '../chain/deposits/deposit-queries.ts'
 import { lockNamedAddresses } from '../chain/deposits/reservation-queries.ts'
 import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresses.ts'
@@ -28,6 +29,7 @@ import type { PayoutPorts } from '../ledger/payout-ports.ts'
 import type { SettlementChain, SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { TransitionDeps } from '../orders/order-transition.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
+import type { ChainRead } from '../pages/wallet/wallet-routes.ts'
 import type { PayerAddressDeps } from '../payers/payer-address.ts'
 
 export type Chains = readonly OpenChain[]
@@ -101,6 +103,15 @@ export const listWalletNetworks = (
     const rpcUrl = mode === 'sandbox' && chainId === SANDBOX_CHAIN_ID ? ours : publicRpcUrl
     return { chainId, name, token, coin, rpcUrl, explorerUrl, gaslessFrom: relay?.minUnits ?? null }
   })
+
+export const openChainRead =
+  (db: Db) =>
+  async (chainId: number): Promise<ChainRead | null> => {
+    const [{ number = null, lagSeconds = null } = {}] = await listStandings(db, [chainId])
+    return number === null || lagSeconds === null
+      ? null
+      : { block: Number(number), ageMs: Math.round(lagSeconds * SECOND) }
+  }
 
 /**
  * What a payer signed for an order and what was never submitted must not pay it after it ended, or beside another

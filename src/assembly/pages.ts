@@ -18,7 +18,7 @@ import { tillPageRoutes } from '../pages/till/till-routes.ts'
 import { walletRoutes } from '../pages/wallet/wallet-routes.ts'
 import { x402Routes } from '../pages/x402/x402-routes.ts'
 import type { Accounts } from './accounts.ts'
-import { listWalletNetworks } from './chains.ts'
+import { listWalletNetworks, openChainRead } from './chains.ts'
 import type { Commerce } from './commerce.ts'
 import { openAskBack } from './messages/ask-back.ts'
 import type { ServiceBase } from './service-base.ts'
@@ -45,7 +45,8 @@ export async function registerPages(
     kycLinks: trade.kyc.links,
   }
   await app.register(payRoutes, payDeps)
-  await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays, limits })
+  const readChain = openChainRead(db)
+  await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays, limits, readChain })
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })
   await app.register(logoFileRoutes, { db })
   await app.register(x402Routes, { ...trade.payments, ...shown, config, relays, xpubs, limits })

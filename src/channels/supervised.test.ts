@@ -158,7 +158,7 @@ test('a time that is refused though our clock is right is one slow request: it t
     async () => {
       throw new ProviderRefusal('clock', 'outside of the time window')
     },
-    () => 300,
+    () => 0,
   )
   for (let turn = 1; turn <= 4; turn += 1) {
     await assert.rejects(provider.create(), ProviderRefusal)
@@ -166,6 +166,22 @@ test('a time that is refused though our clock is right is one slow request: it t
   }
   await assert.rejects(provider.create(), ProviderRefusal)
   assert.equal(provider.health().circuit.cause, 'trouble', 'five in a row are trouble')
+})
+
+test('a clock that is wrong by little more than a second, of which less is measured, is named at once', async () => {
+  for (const measuredMs of [583, 1487, -200]) {
+    const provider = open(
+      async () => {
+        throw new ProviderRefusal('clock', 'outside of the time window')
+      },
+      () => measuredMs,
+    )
+    await assert.rejects(provider.create(), ProviderRefusal)
+    assert.equal(provider.health().circuit.cause, 'clock')
+    assert.match(provider.health().reason ?? '', /refuses our time/)
+    provider.pass(60_000)
+    assert.equal(provider.health().available, true, 'a minute later one call tries')
+  }
 })
 
 test('refunds that are not allowed take no payment channel away', async () => {

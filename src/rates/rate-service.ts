@@ -90,7 +90,7 @@ async function askAll(deps: AskDeps, from: Fiat): Promise<Evidence[]> {
 function contradictsMarket({ sources }: AskDeps, from: Fiat, evidence: readonly Evidence[]): boolean {
   const through = pricedThrough(sources, from)
   const asked = sources.filter(({ covers }) => covers.includes(through))
-  const market = evidence.filter(({ rate }, place) => rate !== null && asked[place]?.moves.includes(through))
+  const market = evidence.filter(({ rate }, place) => rate !== null && asked[place]?.isPeg === false)
   return market.length > 0 && !market.some(({ taken }) => taken)
 }
 

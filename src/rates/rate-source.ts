@@ -10,6 +10,8 @@ export type RateSource = {
   readonly covers: readonly Fiat[]
   /** Those of them whose price follows a market: one that does not move for too long is stale. */
   readonly moves: readonly Fiat[]
+  /** Whether it knows nothing of a market of USDC: it counts one as one dollar, or says what was set. */
+  readonly isPeg: boolean
   /** Of a currency that it covers. Throws when it cannot answer. */
   fetchPrice(from: Fiat): Promise<Price>
 }

@@ -92,6 +92,7 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
       name: 'kraken',
       covers: MAJOR,
       moves: MAJOR,
+      isPeg: false,
       async fetchPrice(from) {
         const { text, at } = await get(`${baseUrl}/0/public/Ticker?pair=USDC${from}`, clock)
         const body = parseJsonExact(text)
@@ -109,8 +110,9 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     make: (baseUrl, clock) => ({
       name: 'coinbase',
       covers: MAJOR,
-      // USDC is redeemed there for one dollar: in USD it is always told as 1
+      // USDC is redeemed there for one dollar: in USD it is always told as 1, elsewhere as the market of the dollar
       moves: MAJOR.filter((fiat) => fiat !== 'USD'),
+      isPeg: true,
       async fetchPrice(from) {
         const { text, at } = await get(`${baseUrl}/v2/exchange-rates?currency=${from}`, clock)
         const rate = parseRate(textAt(parseJsonExact(text), 'data', 'rates', 'USDC'), 'coinbase')
@@ -125,6 +127,7 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
       name: 'binance',
       covers: ['EUR'],
       moves: ['EUR'],
+      isPeg: false,
       async fetchPrice() {
         const { text, at } = await get(`${baseUrl}/api/v3/ticker/bookTicker?symbol=EURUSDC`, clock)
         const rate = parseRate(textAt(parseJsonExact(text), 'bidPrice'), 'binance')
@@ -139,6 +142,7 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
       name: 'bitstamp',
       covers: ['EUR', 'USD'],
       moves: ['EUR', 'USD'],
+      isPeg: false,
       async fetchPrice(from) {
         const { text } = await get(`${baseUrl}/api/v2/ticker/usdc${from.toLowerCase()}/`, clock)
         const body = parseJsonExact(text)
@@ -154,6 +158,7 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
       name: 'coingecko',
       covers: MAJOR,
       moves: MAJOR,
+      isPeg: false,
       async fetchPrice(from) {
         const fiat = from.toLowerCase()
         const query = `ids=usd-coin&vs_currencies=${fiat}&precision=full&include_last_updated_at=true`
@@ -174,6 +179,7 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
       name: 'ecb',
       covers: MAJOR,
       moves: [],
+      isPeg: true,
       async fetchPrice(from) {
         const { text: xml } = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`, clock)
         const day = /time=['"](\d{4}-\d{2}-\d{2})['"]/.exec(xml)?.[1]
@@ -195,6 +201,7 @@ function fixedSource(rates: Record<string, string>, clock: Clock): RateSource {
     name: 'fixed',
     covers: [...MAJOR, 'XPF' as const].filter((fiat) => rates[fiat] !== undefined),
     moves: [],
+    isPeg: true,
     async fetchPrice(from) {
       return { rate: parseRate(rates[from], 'fixed'), at: clock() }
     },

@@ -16,6 +16,8 @@
   /** As nodes refuse it, before it is sent. */
   const NO_FEE = /insufficient funds|gas required exceeds allowance/i
   const SLOW_MS = 180_000
+  /** Between two questions how far the service has read the chain. */
+  const ASK_MS = 15_000
   /** Of a signature, where a node of an earlier version does not say it. */
   const USABLE_SECONDS = 660
   /** Answers that need no person. */
@@ -61,10 +63,11 @@
     sent.to !== asked.to || sent.units !== asked.units || (sent.chain ?? asked.chain) !== asked.chain
   /**
    * A transaction of a smart account is in a block also where what it was asked to do has failed. A log of the token
-   * tells, whoever sent the transaction; some wallets give no logs.
+   * tells, whoever sent the transaction; some wallets give no logs, or an empty list.
    */
   const paysIn = ({ logs }, { to, token, units }) =>
     !Array.isArray(logs) ||
+    logs.length === 0 ||
     logs.some(
       ({ address = '', topics = [], data = '' }) =>
         (!token || address.toLowerCase() === token.toLowerCase()) &&
@@ -72,8 +75,22 @@
         topics[2]?.toLowerCase() === `0x${addressWord(to)}` &&
         data.toLowerCase() === `0x${word(BigInt(units))}`,
     )
+  /** How far the service has read each chain: its newest block, and when that was, by this clock. */
+  const reads = new Map()
+  let askedAt = 0
+  async function askRead({ chain = order()?.chain }) {
+    askedAt = Date.now()
+    const url = new URL(`read?network=${chain}`, new URL(live.dataset.wallet, location.href))
+    const answer = await fetch(url, { signal: AbortSignal.timeout?.(READ_MS) }).catch(() => null)
+    const read = answer?.ok && (await answer.json().catch(() => null))
+    if (read) reads.set(chain, { block: read.block, at: Date.now() - read.ageMs })
+  }
+  const isRead = ({ chain = order()?.chain, block, minedAt = 0 }) => {
+    const read = reads.get(chain)
+    return read !== undefined && (block ? read.block >= block : read.at > minedAt)
+  }
   /** By now the order has counted what is in a block, and asks for what is then missing. */
-  const isCounted = ({ mined, minedAt = 0 }) => mined && Date.now() - minedAt > SLOW_MS
+  const isCounted = (sent) => (sent.mined || sent.empty) && Date.now() - (sent.minedAt ?? 0) > SLOW_MS && isRead(sent)
   /** What this page could not give the browser to keep: blocked, or full. */
   const kept = new Map()
   /** What was sent, or with `open` what the wallet was asked to send and has not answered. */
@@ -144,9 +161,9 @@
   /** What is signed can be carried out until it runs out, whatever the wallet says. */
   const mayRetry = (asked, sent) => {
     // the order still asks for the same: what is in the block, if it is still there, has not paid it
-    if (sent.mined) return isCounted(sent)
+    if (sent.mined || sent.empty) return isCounted(sent)
     if (sent.until) return Date.now() > sent.until
-    return sent.empty || isElsewhere(asked, sent) || Date.now() > sent.at + SLOW_MS
+    return isElsewhere(asked, sent) || Date.now() > sent.at + SLOW_MS
   }
 
   function retryButton(asked, sent) {
@@ -175,17 +192,21 @@
 
   /** Nothing else tells when what is in a block should have been counted. */
   let redrawing
-  function redrawOnce({ mined, minedAt }) {
+  function redrawOnce(known) {
     clearTimeout(redrawing)
-    const inMs = mined && minedAt ? minedAt + SLOW_MS - Date.now() : -1
-    if (inMs < 0) return
-    redrawing = setTimeout(() => {
-      if (!panel() || state.asking !== '') return draw()
-      const sent = recallSent(order())
-      if (sent?.mined && isCounted(sent)) return tell('uncounted', { network: sent.name ?? order().name }, true)
-      if (!sent) state.text = ''
-      draw()
-    }, inMs + 1)
+    if (!(known.mined || known.empty) || isCounted(known)) return
+    const dueAt = Math.max((known.minedAt ?? 0) + SLOW_MS, askedAt + ASK_MS)
+    redrawing = setTimeout(
+      async () => {
+        await askRead(known)
+        if (!panel() || state.asking !== '') return draw()
+        const sent = recallSent(order())
+        if (sent && isCounted(sent)) return tell('uncounted', { network: sent.name ?? order().name }, true)
+        if (!sent) state.text = ''
+        draw()
+      },
+      Math.max(0, dueAt - Date.now()) + 1,
+    )
   }
 
   function draw() {
@@ -323,7 +344,7 @@
     const words = () => {
       const asked = order() ?? sent
       const values = { network: sent.name ?? asked.name }
-      if (sent.mined ? isCounted(sent) : sent.empty) return ['uncounted', values, true]
+      if (sent.empty || isCounted(sent)) return ['uncounted', values, true]
       if (sent.mined) return ['sent', values]
       if (sent.until && mayRetry(asked, sent)) return ['lapsed', values, true]
       if (!isElsewhere(asked, sent) && Date.now() - sent.at < SLOW_MS) return ['sending', values]
@@ -344,7 +365,8 @@
       if (receipt) {
         // what was signed is carried out by our relayer, which asks for nothing else
         const isPaid = sent.until || paysIn(receipt, sent)
-        remember(order(), { ...sent, ...(isPaid ? { mined: true, minedAt: Date.now() } : { empty: true }) })
+        const place = { block: Number(receipt.blockNumber ?? 0), minedAt: Date.now() }
+        remember(order(), { ...sent, ...place, ...(isPaid ? { mined: true } : { empty: true }) })
         tell(isPaid ? 'sent' : 'uncounted', { network: sent.name ?? order().name }, !isPaid)
         break
       }

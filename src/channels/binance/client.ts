@@ -24,6 +24,9 @@ export const PATHS = {
 /** For a request and its repetition together. */
 const TIMEOUT_MS = 10 * SECOND
 
+/** With less time, a repetition is not worth the risk that its outcome is unknown. */
+const MIN_REPEAT_MS = 2 * SECOND
+
 const OUT_OF_TIME = '400003'
 export const DUPLICATE = '400201'
 export const NOT_FOUND = '400202'
@@ -117,7 +120,7 @@ export function openClient(options: {
       const answer = await send(path, body, TIMEOUT_MS)
       // what is signed is good for a second, which a new connection can use up; the next request finds one open
       const restMs = endsAt - clock()
-      const isLate = answer.outcome === 'refused' && answer.code === OUT_OF_TIME && restMs > 0
+      const isLate = answer.outcome === 'refused' && answer.code === OUT_OF_TIME && restMs >= MIN_REPEAT_MS
       return isLate ? send(path, body, restMs) : answer
     },
   }

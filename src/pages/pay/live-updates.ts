@@ -21,6 +21,8 @@ export type OrderFeed = {
   /** A company's channel accounts or rules changed on this node. */
   channelsChanged(companyId: string): void
   onChannels(listener: (companyId: string) => void): void
+  /** Before the listeners of the orders at each poll. */
+  onPoll(listener: () => void): void
   /** @returns ends the subscription */
   subscribe(code: string, listener: FeedListener): () => void
   stop(): Promise<void>
@@ -33,10 +35,12 @@ type Watched = { mark: string | undefined; listeners: Set<FeedListener> }
 export function openOrderFeed({ db, log }: { db: Db; log: FastifyBaseLogger }): OrderFeed {
   const watched = new Map<string, Watched>()
   const channelListeners: ((companyId: string) => void)[] = []
+  const pollListeners: (() => void)[] = []
   let ticker: Ticker | undefined
   const poll = async (): Promise<undefined> => {
     const codes = [...watched.keys()]
     const marks = new Map((await listOrderMarks(db, codes)).map(({ code, mark }) => [code, mark]))
+    for (const listener of pollListeners) listener()
     for (const code of codes) {
       const entry = watched.get(code)
       if (!entry) continue
@@ -58,6 +62,7 @@ export function openOrderFeed({ db, log }: { db: Db; log: FastifyBaseLogger }): 
       for (const listener of channelListeners) listener(companyId)
     },
     onChannels: (listener) => void channelListeners.push(listener),
+    onPoll: (listener) => void pollListeners.push(listener),
     subscribe(code, tell) {
       // what it reads counts for its viewer, whoever changed the order
       const listener = AsyncLocalStorage.bind(tell)

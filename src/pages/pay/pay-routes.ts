@@ -241,6 +241,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     log: app.log,
     clock: deps.clock,
     load: (code) => readPayView(viewDeps, code),
+    accountsOf: (companyId) => deps.channels.of(companyId),
     render: (view, language) => renderFragment(view, pages.contextOf(language)).text,
   })
   const counter = openStreamCounter()

@@ -29,12 +29,18 @@ export type PayStreamDeps = {
   log: FastifyBaseLogger
   clock: Clock
   load(code: string): Promise<PayView>
+  /** A company's accounts and rules: another object once they changed, here or on another node. */
+  accountsOf(companyId: string): Promise<object>
   render(view: PayView, language: Lang): string
 }
 
 const HEARTBEAT_MS = 15_000
-/** Number of feed polls between two checks of which channels and accounts are available. */
+/** Number of feed polls between two checks of which channels are available. */
 const CHOICE_POLLS = 8
+/** The same for the accounts and rules of companies whose own wallet is shown. */
+const ACCOUNT_POLLS = 4
+/** How many pages a poll loads anew because a company's accounts changed: payers and shops are not kept waiting. */
+const MAX_TURNS = 100
 
 /** Server-sent event (HTML standard, section 9.2): each line of the data with its own field name. */
 const eventOf = (id: string, html: string): string =>
@@ -58,12 +64,13 @@ class Room {
   #stale = false
   #polls = 0
 
-  constructor(code: string, deps: PayStreamDeps) {
+  /** @param takesTurn whether it is loaded anew at this poll, because accounts changed */
+  constructor(code: string, deps: PayStreamDeps, takesTurn: (room: Room) => boolean) {
     this.#code = code
     this.#deps = deps
     this.leave = deps.feed.subscribe(code, (changed) => {
       this.#polls += 1
-      if (changed || this.#stale || this.#isMoving()) this.refresh()
+      if (changed || this.#stale || this.#isMoving() || takesTurn(this)) this.refresh()
     })
   }
 
@@ -73,18 +80,22 @@ class Room {
     const { situation, status, payment, final, open, expiresAt } = this.#view
     if (situation === 'preparing' || (payment?.progress != null && !final)) return true
     if (open && expiresAt.getTime() <= this.#deps.clock()) return true
-    // an open order whose page offers nothing waits for a channel; an account may be removed or replaced elsewhere
-    const isLasting = payment?.channel === 'crypto' && !payment.ownAccount
+    // an open order whose page offers nothing waits for a channel; no provider can take a wallet's away
+    const isLasting = payment?.channel === 'crypto'
     const dependsOnChannels = situation === 'choose' || (isOpen(status) && (!open || !isLasting))
     return dependsOnChannels && this.#polls % CHOICE_POLLS === 0
   }
 
-  isOf(companyId: string): boolean {
-    return this.#view?.companyId === companyId
+  /** Undefined until the first load. */
+  get companyId(): string | undefined {
+    return this.#view?.companyId
   }
 
-  /** For a change by somebody else: what it reads counts for the viewer who opened this. */
-  readonly refreshAsViewer = AsyncLocalStorage.bind(() => this.refresh())
+  /** A wallet of the company's own may be removed or replaced. */
+  get showsOwnWallet(): boolean {
+    const payment = this.#view?.payment
+    return payment?.channel === 'crypto' && payment.ownAccount
+  }
 
   /** Loads the order once for all viewers; a change during the load triggers one more. */
   refresh(): void {
@@ -125,20 +136,69 @@ class Room {
   }
 }
 
+/**
+ * Pages to load anew because their company's accounts or rules changed, some at each poll. A company is compared once
+ * for all its pages.
+ */
+function openTurns({ feed, accountsOf }: PayStreamDeps, rooms: ReadonlyMap<string, Room>) {
+  const due = new Set<Room>()
+  /** What each company was last compared with; one that is not known has changed. */
+  const known = new Map<string, object>()
+  let turns = 0
+  let polls = 0
+  let looking = false
+
+  /** Whoever saves an account does not pay for what it reads. */
+  const compare = AsyncLocalStorage.bind(async (companies: Iterable<string>): Promise<void> => {
+    const changed = new Set<string>()
+    for (const companyId of companies) {
+      const accounts = await accountsOf(companyId).catch(() => known.get(companyId))
+      if (accounts === undefined || known.get(companyId) === accounts) continue
+      known.set(companyId, accounts)
+      changed.add(companyId)
+    }
+    if (changed.size === 0) return
+    // one that is just being loaded may read what was there before
+    for (const room of rooms.values()) if (room.companyId === undefined || changed.has(room.companyId)) due.add(room)
+  })
+
+  feed.onChannels((companyId) => {
+    if (rooms.size > 0) void compare([companyId])
+  })
+  feed.onPoll(() => {
+    turns = MAX_TURNS
+    polls += 1
+    if (looking || polls % ACCOUNT_POLLS !== 0) return
+    const shown = [...rooms.values()].flatMap((room) => (room.showsOwnWallet ? [room.companyId ?? ''] : []))
+    const companies = new Set(shown)
+    for (const companyId of known.keys()) if (!companies.has(companyId)) known.delete(companyId)
+    looking = true
+    void compare(companies).finally(() => {
+      looking = false
+    })
+  })
+  return {
+    takesTurn(room: Room): boolean {
+      if (turns === 0 || !due.delete(room)) return false
+      turns -= 1
+      return true
+    },
+    leave: (room: Room): void => void due.delete(room),
+  }
+}
+
 export function openPayStreams(deps: PayStreamDeps): PayStreams {
   const rooms = new Map<string, Room>()
+  const turns = openTurns(deps, rooms)
   let heartbeat: NodeJS.Timeout | undefined
   const viewers = (): Viewer[] => [...rooms.values()].flatMap((room) => [...room.viewers])
   const beat = (): void => {
     const text = beatAt(deps.clock())
     for (const viewer of viewers()) viewer.send(text)
   }
-  deps.feed.onChannels((companyId) => {
-    for (const room of rooms.values()) if (room.isOf(companyId)) room.refreshAsViewer()
-  })
   return {
     open(code, viewer) {
-      const room = rooms.get(code) ?? new Room(code, deps)
+      const room = rooms.get(code) ?? new Room(code, deps, turns.takesTurn)
       rooms.set(code, room)
       room.viewers.add(viewer)
       heartbeat ??= setInterval(beat, HEARTBEAT_MS)
@@ -148,6 +208,7 @@ export function openPayStreams(deps: PayStreamDeps): PayStreams {
         room.viewers.delete(viewer)
         if (room.viewers.size > 0 || rooms.get(code) !== room) return
         room.leave()
+        turns.leave(room)
         rooms.delete(code)
         if (rooms.size > 0) return
         clearInterval(heartbeat)

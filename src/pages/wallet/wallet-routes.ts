@@ -19,11 +19,15 @@ import { checkSameOrigin, openPayerTokens } from '../shared/payer.ts'
 import type { Hex, X402Relay } from '../x402/x402-relay.ts'
 import { WALLET_SCRIPT_PATH } from './wallet-panel.ts'
 
+/** How far a chain has been read: its newest block, and how old what that says is. Null: no block yet. */
+export type ChainRead = { block: number; ageMs: number }
+
 export type WalletDeps = Omit<PayViewDeps, 'payerTokens'> & {
   config: Pick<Config, 'payUrl'>
   vault: Vault
   relays: readonly X402Relay[]
   limits: Pick<RateLimits, 'checkRelay'>
+  readChain(chainId: number): Promise<ChainRead | null>
 }
 
 const FILE = join(import.meta.dirname, '../../../web/pay/wallet.js')
@@ -53,6 +57,7 @@ const AskBody = Type.Object({
   network: Type.String({ pattern: '^[1-9][0-9]{0,14}$' }),
   from: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
 })
+const ReadQuery = Type.Object({ network: Type.String({ pattern: '^[1-9][0-9]{0,8}$' }) })
 const SubmitBody = Type.Object({
   ...AskBody.properties,
   value: Whole,
@@ -111,6 +116,13 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
     })
     if (request.headers['if-none-match'] === etag) return reply.code(304).send()
     return reply.send(await compressPage(request, reply, text))
+  })
+
+  // what is in a block that is not read yet may have paid: the page offers no second payment before it is
+  app.get('/pay/read', { config: OPEN, schema: { hide: true, querystring: ReadQuery } }, async (request, reply) => {
+    const read = await deps.readChain(Number(request.query.network))
+    if (read === null) throw new AppError('CHANNEL_NOT_AVAILABLE')
+    return reply.header('cache-control', 'no-store').send(read)
   })
 
   app.post('/pay/authorization', { config: OPEN, schema: { hide: true, body: AskBody } }, async (request, reply) => {
