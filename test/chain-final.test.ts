@@ -156,3 +156,24 @@ for (const frozenNode of [1, 3])
     }
     assert.match(words.at(-1) ?? '', /^final/, `after 2 min; faults ${nodes.faults()}, alarms ${nodes.alarms().length}`)
   })
+
+test('a final payment just below a reorganisation is not final until its confirmations are back', async (t) => {
+  const rule = { kind: 'confirmations', confirmations: 5 } as const
+  await world.chain.mine(70)
+  const nodes = await world.openNodes(t, 1, { ...world.network, small: rule, large: rule })
+  const address = await world.payNew(68n)
+  const paidIn = await world.chain.blockNumber()
+  await world.chain.pay({ to: world.chain.payer, units: 1n }) // an empty block would be followed by one like it
+  await world.chain.mine(4)
+  await nodes.lookOn(2)
+  assert.notEqual(await finalAt(address), null)
+  await world.chain.reorg(5)
+  // it shows that its newest blocks are others, and not yet what is in them
+  nodes.proxy(1).faults.refuses = ({ method }) => method === 'eth_getLogs'
+  await nodes.lookOn(1)
+  assert.deepEqual([await world.head(), await world.seen(address)], [paidIn, ['68 seen']])
+  assert.equal(await finalAt(address), null)
+  nodes.proxy(1).heal()
+  await nodes.lookOn(2)
+  assert.notEqual(await finalAt(address), null)
+})

@@ -134,6 +134,22 @@ for (const [what, { alter, counted, ends }] of Object.entries({
     assert.deepEqual([await world.seen(address), await world.trouble()], [counted, ends])
   })
 
+test('a doubt about the last block of a long range leaves none of it read: nobody was asked about those between', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const top = await world.head()
+  await world.chain.mine(60)
+  const address = await world.payNew(48n)
+  await world.chain.mine(32) // a range ends so far below the head
+  nodes.proxy(2).faults.alter = ({ method }, result) =>
+    method === 'eth_getLogs' ? without(address, result) : method === byHash ? null : result
+  nodes.time.nowMs += 3 * SECOND // both are asked for their newest block again
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.head(), nodes.alarms()], [top, []])
+  nodes.proxy(2).heal()
+  await nodes.lookOn(4)
+  assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), ['48 seen']])
+})
+
 test('a doubt that lasts is trouble of the chain, with a warning that says why, until the chain is read on', async (t) => {
   const nodes = await world.openNodes(t, 2)
   const health = async () => {

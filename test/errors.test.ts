@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { openAddressFaults } from '../src/assembly/chains.ts'
 import type { Channel } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
@@ -14,6 +15,7 @@ import { openChannels } from './harness/one-channel-set.ts'
 import {
   type Answer,
   callService,
+  eventually,
   type Merchant,
   startTestService,
   type TestService,
@@ -93,6 +95,25 @@ test('IDEMPOTENCY_IN_PROGRESS: while the first request runs, a second one with i
     (await host.call('POST', `cancel/${code}`, { as: merchant, headers: { 'idempotency-key': 'slow' } })).status,
     200,
   )
+})
+
+test('IDEMPOTENCY_IN_PROGRESS: a request whose key another one has claimed meanwhile changes nothing', async () => {
+  const { code } = (await create()).data
+  const holder = new pg.Client({ connectionString: host.db.connectionString })
+  await holder.connect()
+  try {
+    await holder.query('begin')
+    await holder.query('select from orders where code = $1 for update', [code])
+    const slow = host.call('POST', `cancel/${code}`, { as: merchant, headers: { 'idempotency-key': 'overtaken' } })
+    const take = () => host.db.run(sql`update idempotency_keys set claimed_by = 'another' where key = 'overtaken'`)
+    await eventually(take, (taken) => taken === 1)
+    await holder.query('commit')
+    const { status, error } = await slow
+    assert.deepEqual([status, error?.code], [409, 'IDEMPOTENCY_IN_PROGRESS'])
+  } finally {
+    await holder.end()
+  }
+  assert.equal((await findOrderByCode(host.db, code))?.status, 'INITIAL')
 })
 
 test('exchangeInfo needs no credential, so whatever stale one comes along is as none', async () => {

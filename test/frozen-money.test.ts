@@ -240,20 +240,24 @@ test('money that is frozen at a closed attempt does not end an order that anothe
 
 test('dust on a chain, at an attempt that is over, does not stop money that is frozen from holding the order', async () => {
   const { db } = world.host
-  for (const [units, status] of [
-    [9_999n, 'KYT_FAILED'],
-    [10_000n, 'AWAITING'],
+  for (const [units, beside, status] of [
+    [9_999n, 0n, 'KYT_FAILED'],
+    [10_000n, 0n, 'AWAITING'],
+    // money that came to the frozen attempt itself is part of what may pay the order
+    [10_000n, 1n, 'KYT_FAILED'],
   ] as const) {
     const attempt = await openAttempt()
-    const { key, reference, apply } = attempt
+    const { key, order, reference, apply } = attempt
     await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
     const lastSays = await openSecond(attempt)
     await db.run(sql`
       update payments set channel = 'crypto', status = 'closed', received_units = ${String(units)}, next_check_at = now()
       where id = ${key.id}`)
     await lastSays('expired', [])
+    await db.run(sql`
+      update payments set received_units = ${String(beside)} where order_id = ${order.id} and id <> ${key.id}`)
     const held = await lastSays('blocked', [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }])
-    assert.equal(held?.status, status, `${units}`)
+    assert.equal(held?.status, status, `${units}, ${beside}`)
   }
 })
 

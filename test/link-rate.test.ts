@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { sql } from '../src/db/db.ts'
 import { quotedAgo } from './harness/earlier-orders.ts'
 import { type Market, openMarket } from './harness/market.ts'
+import { eventually } from './harness/service.ts'
 
 /* A payment link whose rate is old, and what its payer chooses: the same way to pay again, or another one. */
 
@@ -59,4 +61,29 @@ test('of an old link that is accepted several times at once all answers are the 
   assert.equal(new Set(answers.map(({ toAddress }) => toAddress)).size, 1)
   assert.deepEqual([answers[0]?.tokenAmount, await priceOf(code)], [PRESENT, PRESENT])
   assert.deepEqual(await paymentsOf(orderId), ['awaiting'])
+})
+
+test('money that comes while another way to pay is chosen keeps the price that it was sent for', async () => {
+  const { code, orderId, first } = await createOld('crypto')
+  const holder = new pg.Client({ connectionString: market.host.db.connectionString })
+  await holder.connect()
+  try {
+    await holder.query('begin')
+    await holder.query('select from orders where id = $1 for update', [orderId])
+    const chosen = market.accept(code, 'binance')
+    const waits = () =>
+      market.host.db.many(
+        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+    await eventually(waits, (found) => found.length > 0)
+    const to = String(first?.toAddress)
+    await market.chain.pay({ to, units: 1_000_000n })
+    const seen = () => market.host.db.many(sql`select from chain_transfers where to_address = ${to.toLowerCase()}`)
+    await eventually(seen, (found) => found.length > 0)
+    await holder.query('commit')
+    await chosen
+  } finally {
+    await holder.end()
+  }
+  assert.equal(await priceOf(code), OLD)
 })

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { openAddressFaults } from '../src/assembly/chains.ts'
 import { sql } from '../src/db/db.ts'
 import { openVault } from '../src/kernel/vault.ts'
-import { erasePayersOlderThan, resealPayers } from '../src/payers/payer-service.ts'
+import { payerOf } from '../src/pages/shared/payer.ts'
+import { erasePayersOlderThan, readPayer, resealPayers, savePayerEmail } from '../src/payers/payer-service.ts'
+import { openRates } from '../src/rates/rate-service.ts'
+import { contextFor } from './harness/model-world.ts'
 import { type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { TEST_XPUB } from './harness/shop.ts'
 
@@ -99,6 +103,28 @@ test('a domain with umlauts is an address, and a company of any country has its 
     (await save(code, { companyVatNumber })).error?.details?.[0]?.message
   assert.equal(await refusalOf('DE12345678'), 'must look like DE123456789')
   assert.match((await refusalOf('123456789')) ?? '', /^must begin with its country, such as DE123456789/)
+})
+
+test('whoever has only the link replaces no e-mail that the shop gave, and corrects one that was typed there', async () => {
+  const { db, vault, config, service } = host
+  const clock = Date.now
+  const deps = {
+    ...{ db, vault, clock },
+    rates: openRates({ fiatAssets: ['EUR'], config: config.rates, db, clock, log: service.app.log }),
+    audit: { write: async () => {}, verify: async () => ({ entries: 0, lost: [], fault: null }) },
+    tellEmailChanged: async () => {},
+    hasMoney: async () => false,
+    findAddressFault: openAddressFaults([]),
+  }
+  for (const isShops of [true, false]) {
+    const code = await create()
+    const context = contextFor(payerOf(code))
+    if (isShops) assert.equal((await save(code, { email: 'first@example.org' })).status, 200)
+    else await savePayerEmail(deps, context, code, 'first@example.org')
+    await savePayerEmail(deps, context, code, 'second@example.org')
+    const { email } = await readPayer(deps, context, code)
+    assert.equal(email, isShops ? 'first@example.org' : 'second@example.org')
+  }
 })
 
 test('a payer who is no company after all leaves no name of one behind, which would stand for his own', async () => {

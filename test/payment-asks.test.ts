@@ -47,8 +47,8 @@ async function openAsked() {
       const pending = outcome === 'pending' ? DUE : 0n
       return paidReport(reference, { final, pending, providerStatus: outcome.toUpperCase() })
     },
-    callBack: async () => {
-      news = { merchantReference: null, providerReference: reference, report: null, providerStatus: 'NEWS' }
+    callBack: async (said: Partial<CallbackNews> = {}) => {
+      news = { merchantReference: null, providerReference: reference, report: null, providerStatus: 'NEWS', ...said }
       const callback = { headers: {}, rawBody: Buffer.from('') }
       await takeCallback(deps, { channel: 'binance', companyId: null }, callback, nothing)
     },
@@ -135,4 +135,16 @@ test('fifty confirms at once are all answered alike, by two questions', async ()
   const results = await Promise.allSettled(confirms)
   assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(['fulfilled']))
   assert.ok(questions <= 2, `${questions} questions`)
+})
+
+test('a callback whose two references are of payments of two orders holds neither; the order’s own two do', async () => {
+  const [mine, other] = [await openAsked(), await openAsked()]
+  answer = async () => mine.says('waiting')
+  const { reference: providerReference } = other
+  const report = { outcome: 'blocked', providerReference, providerStatus: 'risk' } as const
+  const statuses = async () => [(await mine.statuses()).at(-1), (await other.statuses()).at(-1)]
+  await mine.callBack({ merchantReference: mine.reference, providerReference, report })
+  assert.deepEqual(await statuses(), ['AWAITING', 'AWAITING'])
+  await other.callBack({ merchantReference: providerReference, report })
+  assert.deepEqual(await statuses(), ['AWAITING', 'KYT_FAILED'])
 })

@@ -12,9 +12,11 @@ import { networkFor, tokenOf } from '../src/chain/networks.ts'
 import { openAgree } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
 import { openPayouts, PAYOUT_TIMES, type PayoutRequest, type Payouts, workOn } from '../src/chain/payout/payout.ts'
+import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { claimPayout } from '../src/chain/payout/payout-queries.ts'
 import { insertRelayed } from '../src/chain/payout/relayer/relayed-queries.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
+import { authorizationData, authorizedTransferData } from '../src/chain/payout/usdc-token.ts'
 import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -163,6 +165,27 @@ test('one of two endpoints that shows more than had left before a restore is not
     liar.heal()
     for (const time of ['first', 'after a crash']) assert.equal((await check()).left?.units, asked.units, time)
   }))
+
+test('a transaction that used our nonce for a wallet of its own is one by hand, and nothing that left ours', async () => {
+  const [asked, other] = [request(), localSigner(newKey())]
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  await mint(chain.call, other.address, asked.units)
+  const to = asked.to as `0x${string}`
+  const authorization = {
+    ...{ from: other.address, to, units: asked.units },
+    ...{ validBefore: 1n << 40n, nonce: nonceOf(asked.id) },
+  }
+  const signature = await other.signTypedData(await authorizationData(rpc, network, authorization))
+  const data = authorizedTransferData(authorization, signature)
+  const txHash = await chain.call<string>('eth_sendTransaction', { from: DEPLOYER, to: chain.usdcAddress, data })
+  await chain.mine(6)
+  const deps = { db, clock: Date.now, network, rpc, payouts: open({}), watchPayout: async () => null }
+  assert.equal((await checkManualTransfer(deps, asked, txHash)).outcome, 'settled')
+  const [row] = await db.many(sql`
+    select from_address = ${other.address.toLowerCase()} as is_others, left_from, tx_hash, words
+    from chain_payouts where id = ${asked.id}`)
+  assert.deepEqual(row, { isOthers: false, leftFrom: null, txHash: null, words: 'paid by hand' })
+})
 
 test('one of two endpoints whose clock runs ahead drops no refund that was signed and can still be paid', () =>
   withTwo(async ({ liar, options }) => {

@@ -315,6 +315,22 @@ test('money stays while its order is open, after a failed screening, and below t
   await shop.host.db.run(sql`update orders set status = 'AWAITING' where id = ${failed.orderId}`)
 })
 
+test('what came to a paid order is planned once it is final, and not before', async () => {
+  const order = await createPaid(shop)
+  const planned = async () => (await plan()).deposits.find(({ address }) => address === order.toAddress)?.amount
+  clearInterval(mining)
+  try {
+    await shop.chain.pay({ to: order.toAddress, units: 2_000_000n })
+    const seen = () =>
+      shop.host.db.many(sql`select from chain_transfers where to_address = ${order.toAddress.toLowerCase()}`)
+    await eventually(seen, ({ length }) => length === 2)
+    assert.equal(await planned(), '54.000000')
+  } finally {
+    mining = setInterval(() => void shop.chain.mine().catch(() => {}), 150)
+  }
+  await eventually(planned, (amount) => amount === '56.000000')
+})
+
 test('after a change of the contract, money in the earlier one is held, and hides none in the present one', async () => {
   const { db } = shop.host
   const order = await createPaid(shop)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { insertDeliveries } from '../src/webhooks/outbox/delivery-queries.ts'
+import { claimDeliveries, listDue } from '../src/webhooks/sender/claim-queries.ts'
 import { nodeNameOf, thisMachine } from '../src/webhooks/sender/machine.ts'
-import { LEASE_MS } from '../src/webhooks/sender/sender-queries.ts'
+import { LEASE_MS, settleAttempts } from '../src/webhooks/sender/sender-queries.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
 import { type NodeProcess, startNode } from './harness/webhook-node.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
@@ -260,6 +261,30 @@ describe('leases', { concurrency: true }, () => {
         ],
       )
     }
+  })
+
+  test('an outcome of a lease that another node has taken over is dropped, whether the delivery goes on or ends', async () => {
+    const { world, companyId } = await open()
+    await world.insert([world.newDelivery(companyId, `${receiver.url}/fenced`)])
+    const excluded = { lanes: [], companies: [] }
+    const claim = async (instance: string) => {
+      const { due } = await listDue(world.db, { lowerMs: 0, window: 1, excluded, buckets: null })
+      const places = due.map(({ place }) => place)
+      const [claimed] = await claimDeliveries(world.db, instance, places)
+      assert.ok(claimed)
+      return claimed
+    }
+    const { deliveryId, series, epoch } = await claim('first')
+    await world.db.run(sql`update delivery_due set next_at = now() - interval '1 second'`)
+    const second = await claim('second')
+    const said = { companyId, deliveryId, series, number: 1, startedAt: new Date(), durationMs: 1, delayMs: 0 }
+    const answered = { statusCode: 500, errorCode: null, responseBody: null }
+    for (const outcome of ['retry', 'failed', 'delivered'] as const) {
+      assert.deepEqual(await settleAttempts(world.db, [{ ...said, ...answered, epoch, outcome }]), [], outcome)
+      const [left] = await world.db.many(sql`select owner, lease_epoch as epoch, attempts from delivery_due`)
+      assert.deepEqual(left, { owner: 'second', epoch: second.epoch, attempts: 0 }, outcome)
+    }
+    assert.equal(await world.statusOf(deliveryId), 'pending')
   })
 
   test('a node told to stop lets its attempts end, keeps their outcome and leaves nothing leased', async () => {
