@@ -399,3 +399,27 @@ test('a file that was signed before its senders were listed is not sent, however
   assert.match(sent.text, /Nothing was sent.*(is listed \(chainalysis: .*){2}/s)
   assert.deepEqual(await leftOf(orders), [orders[0].units, orders[1].units])
 })
+
+test('a sender whose money a person returned is asked about again, however fresh his clean answer for another order', async () => {
+  const wallet = await world.newWallet()
+  await world.list(wallet, { risk: 'Medium' })
+  const [returned, clean] = [await world.createAwaiting(), await world.createAwaiting()] as const
+  await world.payFrom(wallet, returned)
+  const { _id } = await world.screened(returned, 'held')
+  await eventually(
+    () => world.admin.post(`screenings/${_id}/return`, { reason: 'the payer does not answer' }),
+    ({ status }) => status === 200,
+  )
+  await world.list(wallet, { risk: 'Low' })
+  await world.payFrom(wallet, clean)
+  await world.reaches(clean.code, 'PAID')
+  await world.list(wallet, { sanctions: true })
+  const mining = setInterval(() => void world.chain.mine().catch(() => {}), 200)
+  try {
+    const { text } = await sweep('--sign')
+    assert.deepEqual(await leftOf([clean]), [clean.units], text)
+    assert.match(text, /is listed \(chainalysis: /)
+  } finally {
+    clearInterval(mining)
+  }
+})
