@@ -131,3 +131,35 @@ test('what a company changes is not read for all its open pages at once, and wha
     await feed.stop()
   }
 })
+
+test('a company that saves again and again keeps nobody else’s page from changing', async () => {
+  const log = pino({ level: 'silent' })
+  const feed = openOrderFeed({ db, log })
+  const loads = { busy: 0, other: 0 }
+  const load = async (code: string) => {
+    const companyId = code.startsWith('A') ? 'busy' : 'other'
+    loads[companyId] += 1
+    return { ...OWN_WALLET, companyId }
+  }
+  const rest = { render: () => '', clock: Date.now, accountsOf: async () => ({}) }
+  const streams = openPayStreams({ feed, log, load, ...rest })
+  const viewer = () => ({ language: 'en' as const, lastId: null, send: () => {}, end: () => {} })
+  const leave: (() => void)[] = []
+  const again = setInterval(() => feed.channelsChanged('busy'), POLL_MS / 2)
+  try {
+    for (let page = 0; page < 100; page += 1) leave.push(streams.open(String(page).padStart(24, 'A'), viewer()))
+    leave.push(streams.open('B'.repeat(24), viewer()))
+    await sleep(2 * POLL_MS)
+    const { other } = loads
+    feed.channelsChanged('other')
+    await eventually(
+      async () => loads.other,
+      (count) => count > other,
+      4 * POLL_MS,
+    )
+  } finally {
+    clearInterval(again)
+    for (const close of leave) close()
+    await feed.stop()
+  }
+})

@@ -75,6 +75,13 @@ test('while USDC is worth less on the market, two sources that count it as one d
   ask = '0.9900'
   nowMs += MINUTE
   assert.equal(formatDecimal((await rates.quote('USD')).rate, RATE_EXPONENT).slice(0, 6), '1.0000')
+  ask = '1.1000'
+  nowMs += MINUTE
+  assert.deepEqual(
+    (await rates.quote('USD')).sources,
+    ['coinbase', 'ecb'],
+    'worth more: nobody is paid with too little',
+  )
 })
 
 test('the same in euros, where Coinbase’s price moves with the dollar', async () => {

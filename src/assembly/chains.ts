@@ -16,6 +16,7 @@ import {
   isPayoutStarted,
   mayPayoutHaveLeft,
 } from '../chain/payout/state/payout-answers.ts'
+import { hasChangesAfter } from '../chain/transfer-queries.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { listCompaniesSettledAt } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
@@ -31,6 +32,7 @@ import type { TransitionDeps } from '../orders/order-transition.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
 import type { ChainRead } from '../pages/wallet/wallet-routes.ts'
 import type { PayerAddressDeps } from '../payers/payer-address.ts'
+import { findChainCursor } from '../payments/payment-queries.ts'
 
 export type Chains = readonly OpenChain[]
 
@@ -104,11 +106,18 @@ export const listWalletNetworks = (
     return { chainId, name, token, coin, rpcUrl, explorerUrl, gaslessFrom: relay?.minUnits ?? null }
   })
 
+/** Of a column. */
+const LARGEST_ID = 2 ** 31 - 1
+
+/** How far a chain is read and its payments know of it; null while they do not know all of it, or of no such chain. */
 export const openChainRead =
   (db: Db) =>
   async (chainId: number): Promise<ChainRead | null> => {
+    if (chainId > LARGEST_ID) return null
     const [{ number = null, lagSeconds = null } = {}] = await listStandings(db, [chainId])
-    return number === null || lagSeconds === null
+    // what is read may wait behind others for its payment
+    const isBehind = await hasChangesAfter(db, chainId, await findChainCursor(db, chainId))
+    return number === null || lagSeconds === null || isBehind
       ? null
       : { block: Number(number), ageMs: Math.round(lagSeconds * SECOND) }
   }

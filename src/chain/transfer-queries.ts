@@ -182,6 +182,12 @@ export async function listChangedAddresses(
   return { changed: rows, isMore: read === BigInt(limit) }
 }
 
+export async function hasChangesAfter(q: Queryable, chainId: number, change: bigint): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select from chain_transfers where chain_id = ${chainId} and change > ${change}) as found`)
+  return found
+}
+
 /** Ids of the transfers to addresses that payments share, with news after `after` and up to `last`. */
 export async function listChangedShared(
   q: Queryable,

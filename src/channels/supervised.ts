@@ -26,6 +26,8 @@ const RULES: CircuitRules = {
 
 /** With a larger difference, a refused credential is blamed on our clock: Gate Pay allows 10 s, Binance less. */
 const SKEW_TOLERANCE_MS = 10 * SECOND
+/** Of a clock that is set by the network: the other one's differs, too. */
+const RIGHT_MS = 100
 
 export type Health = {
   available: boolean
@@ -83,9 +85,9 @@ function judge(error: unknown, step: string, clockAheadMs: number | null): Verdi
   if (!(error instanceof ProviderRefusal)) return { means: 'fails' }
   const { reason } = error
   if ((reason !== 'credentials' && reason !== 'clock') || step === 'refund') return { means: 'works' }
-  // our clock is right, so this request was too slow: the next one need not be. Of a wrong clock at most a second is
-  // not measured, so any difference is a wrong one
-  if (reason === 'clock' && clockAheadMs === 0) return { means: 'fails' }
+  // our clock is right, so this request was too slow: the next one need not be. Of a wrong clock about a second is not
+  // measured, so that a small difference is a wrong one already
+  if (reason === 'clock' && clockAheadMs !== null && Math.abs(clockAheadMs) < RIGHT_MS) return { means: 'fails' }
   const isClock = reason === 'clock' || Math.abs(clockAheadMs ?? 0) > SKEW_TOLERANCE_MS
   return { means: 'refuses', cause: isClock ? 'clock' : 'credentials' }
 }

@@ -84,14 +84,17 @@ async function askAll(deps: AskDeps, from: Fiat): Promise<Evidence[]> {
 }
 
 /**
- * Sources for which USDC is one dollar must not outvote the market: while USDC is worth less, an order would be paid
- * with too little. Where no market answers, they count.
+ * Sources for which USDC is one dollar must not outvote a market where it is worth less: an order would be paid with too
+ * little. Where no market answers, or USDC is worth more there, they count.
  */
-function contradictsMarket({ sources }: AskDeps, from: Fiat, evidence: readonly Evidence[]): boolean {
+function contradictsMarket(
+  { sources }: AskDeps,
+  { from, quoted, evidence }: { from: Fiat; quoted: bigint; evidence: readonly Evidence[] },
+): boolean {
   const through = pricedThrough(sources, from)
   const asked = sources.filter(({ covers }) => covers.includes(through))
   const market = evidence.filter(({ rate }, place) => rate !== null && asked[place]?.isPeg === false)
-  return market.length > 0 && !market.some(({ taken }) => taken)
+  return market.some(({ rate }) => (rate ?? 0n) > quoted) && !market.some(({ taken }) => taken)
 }
 
 const oldestOf = (evidence: readonly Evidence[]): number =>
@@ -118,7 +121,7 @@ export function openRates(deps: {
   const make = async (from: Fiat): Promise<Quote> => {
     const at = new Date(clock())
     const { rate, evidence } = medianRate(await askAll(asking, from), config)
-    if (rate === undefined || contradictsMarket(asking, from, evidence)) {
+    if (rate === undefined || contradictsMarket(asking, { from, quoted: rate, evidence })) {
       metrics?.noteMissing(from)
       log.warn({ from, evidence: evidence.map(({ source, reason }) => ({ source, reason })) }, 'no exchange rate')
       throw new AppError('INVALID_EXCHANGE_RATE')

@@ -144,7 +144,8 @@ function openTurns({ feed, accountsOf }: PayStreamDeps, rooms: ReadonlyMap<strin
   const due = new Set<Room>()
   /** What each company was last compared with; one that is not known has changed. */
   const known = new Map<string, object>()
-  let turns = 0
+  /** Those that were due first, so that a company that saves again and again delays nobody else's pages. */
+  let chosen = new Set<Room>()
   let polls = 0
   let looking = false
 
@@ -166,7 +167,7 @@ function openTurns({ feed, accountsOf }: PayStreamDeps, rooms: ReadonlyMap<strin
     if (rooms.size > 0) void compare([companyId])
   })
   feed.onPoll(() => {
-    turns = MAX_TURNS
+    chosen = new Set([...due].slice(0, MAX_TURNS))
     polls += 1
     if (looking || polls % ACCOUNT_POLLS !== 0) return
     const shown = [...rooms.values()].flatMap((room) => (room.showsOwnWallet ? [room.companyId ?? ''] : []))
@@ -179,9 +180,7 @@ function openTurns({ feed, accountsOf }: PayStreamDeps, rooms: ReadonlyMap<strin
   })
   return {
     takesTurn(room: Room): boolean {
-      if (turns === 0 || !due.delete(room)) return false
-      turns -= 1
-      return true
+      return chosen.delete(room) && due.delete(room)
     },
     leave: (room: Room): void => void due.delete(room),
   }

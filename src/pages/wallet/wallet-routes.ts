@@ -57,7 +57,7 @@ const AskBody = Type.Object({
   network: Type.String({ pattern: '^[1-9][0-9]{0,14}$' }),
   from: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
 })
-const ReadQuery = Type.Object({ network: Type.String({ pattern: '^[1-9][0-9]{0,8}$' }) })
+const ReadQuery = Type.Object({ network: Type.String({ pattern: '^[1-9][0-9]{0,9}$' }) })
 const SubmitBody = Type.Object({
   ...AskBody.properties,
   value: Whole,
