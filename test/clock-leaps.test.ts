@@ -22,16 +22,18 @@ const log = { warn: () => {} }
 async function minutesAfter(
   table: 'payments' | 'kyc_records',
   id: string,
-  { aheadMs, status }: Ahead,
+  { aheadMs, status, eddStatus }: Ahead,
 ): Promise<number> {
   const { db } = world.host
   const [now, rows] = [Date.now(), raw(table)]
-  await db.run(sql`update ${rows} set status = ${status}, next_check_at = ${new Date(now + aheadMs)} where id = ${id}`)
+  const edd = eddStatus === undefined ? sql`` : sql`edd_status = ${eddStatus},`
+  await db.run(sql`
+    update ${rows} set ${edd} status = ${status}, next_check_at = ${new Date(now + aheadMs)} where id = ${id}`)
   await bringBack({ db, clock: () => now, log })
   const { at } = await db.one<{ at: Date }>(sql`select next_check_at as at from ${rows} where id = ${id}`)
   return (at.getTime() - now) / MINUTE
 }
-type Ahead = { aheadMs: number; status: string }
+type Ahead = { aheadMs: number; status: string; eddStatus?: string }
 
 async function openAttempt(): Promise<string> {
   const merchant = await world.host.createMerchant()
@@ -46,8 +48,10 @@ test('an attempt that waits for money is due again within a minute; one that is 
   assert.equal(await minutesAfter('payments', id, { aheadMs: 2 * HOUR, status: 'confirming' }), 1)
   assert.equal(await minutesAfter('payments', id, { aheadMs: 2 * HOUR, status: 'awaiting' }), 1)
   assert.equal(await minutesAfter('payments', id, { aheadMs: 18 * MINUTE, status: 'awaiting' }), 18)
-  assert.equal(await minutesAfter('payments', id, { aheadMs: DAY, status: 'closing' }), 24 * 60)
-  assert.equal(await minutesAfter('payments', id, { aheadMs: DAY + 2 * HOUR, status: 'closed' }), 1)
+  for (const status of ['closing', 'closed', 'failed', 'paid'])
+    assert.equal(await minutesAfter('payments', id, { aheadMs: DAY, status }), 24 * 60)
+  for (const status of ['closed', 'paid'])
+    assert.equal(await minutesAfter('payments', id, { aheadMs: DAY + 2 * HOUR, status }), 1)
 })
 
 test('an open identity check is due again; a decided one is read when it was to be', async () => {
@@ -58,6 +62,21 @@ test('an open identity check is due again; a decided one is read when it was to 
   assert.equal(await minutesAfter('kyc_records', id, { aheadMs: 3 * HOUR, status: 'pending' }), 1)
   assert.equal(await minutesAfter('kyc_records', id, { aheadMs: HOUR, status: 'pending' }), 60)
   assert.equal(await minutesAfter('kyc_records', id, { aheadMs: 12 * DAY, status: 'approved' }), 12 * 24 * 60)
+})
+
+test('an enhanced check that is open is due again; one that no one has gone on with for long is read as a decided one', async () => {
+  const id = newId()
+  await world.host.db.run(sql`
+    insert into kyc_records (company_id, id, payer_key, provider, status, created_at, updated_at)
+    values (${newId()}, ${id}, ${id}, 'sumsub', 'pending', now(), now() - interval '29 days')`)
+  const open = { aheadMs: 26 * HOUR, status: 'approved' }
+  for (const eddStatus of ['requested', 'pending']) {
+    assert.equal(await minutesAfter('kyc_records', id, { ...open, eddStatus }), 1)
+    assert.equal(await minutesAfter('kyc_records', id, { ...open, aheadMs: HOUR, eddStatus }), 60)
+  }
+  assert.equal(await minutesAfter('kyc_records', id, { ...open, eddStatus: 'none' }), 26 * 60)
+  await world.host.db.run(sql`update kyc_records set updated_at = now() - interval '31 days' where id = ${id}`)
+  assert.equal(await minutesAfter('kyc_records', id, { ...open, eddStatus: 'pending' }), 26 * 60)
 })
 
 test('a worker whose clock is right brings back what another one put off; one whose clock is behind brings nothing', async () => {

@@ -2,17 +2,14 @@ import { OFFICE_PATHS } from '../config/office-paths.ts'
 import type { Queryable } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { systemContext } from '../http/request-context.ts'
-import { DAY, MINUTE } from '../kernel/clock.ts'
+import { MINUTE } from '../kernel/clock.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { claimDailyNotice } from '../mail/daily-mail-queries.ts'
 import { IdentityProviderError, type RemoteProvider, type Review } from './identity-provider.ts'
-import { askedLevel, isEddAsked, isOpenCheck, type Kyc, type KycState, nextReading } from './kyc.ts'
+import { askedLevel, isEddAsked, isOpenCheck, type Kyc, type KycState, nextReading, PATIENCE_MS } from './kyc.ts'
 import * as queries from './kyc-queries.ts'
 import { changeKyc, type KycDeps } from './kyc-service.ts'
 import { applyReview, isFormer, isTelling } from './kyc-states.ts'
-
-/** Polling stops for an abandoned check; its page and every callback resume it. */
-const PATIENCE_MS = 30 * DAY
 
 const remoteOf = (deps: KycDeps, kyc: Kyc): RemoteProvider | null =>
   deps.provider.id !== 'manual' && deps.provider.id === kyc.provider ? deps.provider : null

@@ -2,7 +2,7 @@ import { type Queryable, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { longestGapMs } from '../kernel/poll-gaps.ts'
 import { IS_CHECK_OPEN } from '../orders/summary/summary-queries.ts'
-import type { Kyc, KycState, KycStatus } from './kyc.ts'
+import { type Kyc, type KycState, type KycStatus, PATIENCE_MS } from './kyc.ts'
 import type { PayerKeys } from './payer-key.ts'
 
 type Row = Omit<Kyc, 'spendingLimit' | 'eddLimit'> & {
@@ -10,11 +10,14 @@ type Row = Omit<Kyc, 'spendingLimit' | 'eddLimit'> & {
   eddLimitAmount: string | null
 }
 
+const IS_EDD_GOING_ON = sql`t.edd_status in ('requested', 'pending')
+  and t.updated_at > now() - ${PATIENCE_MS}::float8 * interval '1 millisecond'`
+
 export const KYC_POLLS: PollTopic = {
   kind: 'identity',
   table: { table: sql`kyc_records`, lane: sql`t.provider` },
-  // what was decided is read again ever later
-  longest: [{ ms: longestGapMs('identity'), of: sql`t.status = 'pending'` }],
+  // what was decided is read again ever later, and so is an enhanced check that no one has gone on with for long
+  longest: [{ ms: longestGapMs('identity'), of: sql`(t.status = 'pending' or ${IS_EDD_GOING_ON})` }],
 }
 
 const COLUMNS = sql`company_id, id, payer_key, email_sealed, provider, status, edd_status, edd_outcome,

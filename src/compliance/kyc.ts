@@ -72,6 +72,9 @@ export const isEddAsked = ({ eddStatus }: KycState): boolean => eddStatus === 'r
 /** Can the payer still act on this check, or is a decision pending? */
 export const isOpenCheck = (kyc: KycState): boolean => kyc.status === 'pending' || isEddAsked(kyc)
 
+/** Polling slows down for an abandoned check; its page and every callback resume it. */
+export const PATIENCE_MS = 30 * DAY
+
 /** The check that the payer must pass now; null: none. */
 export function askedLevel(kyc: KycState): 'basic' | 'enhanced' | null {
   if (kyc.status === 'pending') return 'basic'

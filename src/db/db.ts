@@ -16,7 +16,7 @@ import {
 } from './wire/connection.ts'
 import { parseTimestamp } from './wire/timestamps.ts'
 
-export { joinSql, json, openRows, raw, type Sql, sql, unnamed } from './sql.ts'
+export { joinSql, json, lagOf, openRows, raw, type Sql, sql, unnamed } from './sql.ts'
 
 /** What can run a statement: the pool, which retries what a deadlock undid, or an open transaction. */
 export interface Queryable {

@@ -63,6 +63,12 @@ export const raw = (text: string): Sql => ({ text, values: [], name: '' })
 /** A statement whose text varies too much to be worth a prepared one: filters of lists. */
 export const unnamed = (statement: Sql): Sql => ({ ...statement, name: '' })
 
+/**
+ * How long the clock that says `now` is behind the database's; nothing if it is not. Added to the times of what all
+ * nodes obey, it keeps a node that is behind from ending what others began, and from beginning what is over for them.
+ */
+export const lagOf = (now: Date): Sql => sql`greatest(now() - ${now}::timestamptz, interval '0')`
+
 /** Statements joined by `separator`, for lists of conditions. */
 export function joinSql(parts: readonly Sql[], separator: ' and ' | ' or ' | ', '): Sql {
   const [first, ...rest] = parts

@@ -72,9 +72,10 @@ export const PAYMENT_POLLS: PollTopic = {
     table: sql`payments`,
     lane: sql`(t.channel || case when t.own_account then ':' || t.company_id else '' end)`,
   },
+  // of one that is over, and of a paid one whose account was removed, any gap may be that of an ended one
   longest: [
     { ms: longestGapMs('ended') },
-    { ms: 1.2 * longestGapMs('deposit'), of: sql`t.status not in ('closing', 'closed', 'failed')` },
+    { ms: 1.2 * longestGapMs('deposit'), of: sql`t.status not in ('closing', 'closed', 'failed', 'paid')` },
   ],
 }
 

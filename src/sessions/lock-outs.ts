@@ -36,13 +36,13 @@ export function openLockOuts({ db, clock, vault }: { db: Db; clock: Clock; vault
   return {
     async check(emailKey, browser) {
       const accountKey = accountKeyOf(emailKey, browser)
-      const now = clock()
-      const latest = new Date(now + LOCK_MS + CLOCKS_DIFFER_MS)
-      let failures = await findLoginFailures(db, accountKey)
+      const nowMs = clock()
+      const [now, latest] = [new Date(nowMs), new Date(nowMs + LOCK_MS + CLOCKS_DIFFER_MS)]
+      let failures = await findLoginFailures(db, accountKey, now)
       // begun by a clock that was ahead: it would last as much longer
       if (failures?.lockedUntil && failures.lockedUntil > latest)
-        failures = await shortenLock(db, accountKey, { latest, until: new Date(now + LOCK_MS) })
-      const leftMs = (failures?.lockedUntil?.getTime() ?? 0) - now
+        failures = await shortenLock(db, accountKey, { now, latest, until: new Date(nowMs + LOCK_MS) })
+      const leftMs = (failures?.lockedUntil?.getTime() ?? 0) - nowMs
       if (leftMs > 0) throw new AppError('ACCOUNT_LOCKED', { retryAfter: leftMs / SECOND })
     },
     async count(tx, emailKey, browser) {

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../../db/db.ts'
+import { lagOf, type Queryable, sql } from '../../db/db.ts'
 
 export type IdempotencyKey = { companyId: string; scope: string; key: string }
 export type IdempotencyRow = {
@@ -10,7 +10,8 @@ export type IdempotencyRow = {
 
 /**
  * Claims the key, or takes it over from a request whose claim expired. One that lasts beyond `latest` was made by a
- * clock that was ahead: it lasts as long as ours would from now on. False: another request holds it.
+ * clock that was ahead: it lasts as long as ours would from now on. A node that is behind goes by the database's clock,
+ * so that it ends no claim of the others. False: another request holds it.
  */
 export async function claimIdempotencyKey(
   q: Queryable,
@@ -24,13 +25,16 @@ export async function claimIdempotencyKey(
     now: Date
   },
 ): Promise<boolean> {
+  const lag = lagOf(claim.now)
+  const hasEnded = sql`k.locked_until < ${claim.now}::timestamptz + ${lag}`
   const claimed = await q.maybe<{ isOurs: boolean }>(sql`
     insert into idempotency_keys as k (company_id, scope, key, fingerprint, claimed_by, locked_until, created_at)
-    values (${companyId}, ${scope}, ${key}, ${claim.fingerprint}, ${claim.claimedBy}, ${claim.lockedUntil}, ${claim.now})
+    values (${companyId}, ${scope}, ${key}, ${claim.fingerprint}, ${claim.claimedBy},
+      ${claim.lockedUntil}::timestamptz + ${lag}, ${claim.now})
     on conflict (company_id, scope, key) do update
-      set claimed_by = case when k.locked_until < ${claim.now} then excluded.claimed_by else k.claimed_by end,
+      set claimed_by = case when ${hasEnded} then excluded.claimed_by else k.claimed_by end,
         locked_until = excluded.locked_until
-      where k.response is null and (k.locked_until < ${claim.now} or k.locked_until > ${claim.latest})
+      where k.response is null and (${hasEnded} or k.locked_until > ${claim.latest}::timestamptz + ${lag})
         and (k.fingerprint = excluded.fingerprint or k.fingerprint = any(${claim.earlierFingerprints}::text[]))
     returning claimed_by = ${claim.claimedBy} as is_ours`)
   return claimed?.isOurs === true

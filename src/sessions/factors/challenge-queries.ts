@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { lagOf, type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { SessionKind } from '../session-queries.ts'
 
 /** One pending second factor: of a login (by its token), or of a session that needs a fresh one. */
@@ -69,12 +69,18 @@ export async function updateChallengePasskey(tx: Tx, id: string, challenge: stri
 
 /**
  * Codes of challenges that sent one since, and when the first of these challenges did so last. Without those sent after
- * `until`, by a clock that was ahead: they would count for as much longer.
+ * `until`, by a clock that was ahead: they would count for as much longer. To a node that is behind, those of the
+ * others are none of these.
  */
-export const countRecentCodes = (q: Queryable, userId: string, { since, until }: { since: Date; until: Date }) =>
+export const countRecentCodes = (
+  q: Queryable,
+  userId: string,
+  { now, since, until }: { now: Date; since: Date; until: Date },
+) =>
   q.one<{ count: number; first: Date | null }>(sql`
     select coalesce(sum(codes_sent), 0)::int as count, min(code_sent_at) as first
-    from otp_challenges where user_id = ${userId} and code_sent_at > ${since} and code_sent_at <= ${until}`)
+    from otp_challenges where user_id = ${userId} and code_sent_at > ${since}
+      and code_sent_at <= ${until}::timestamptz + ${lagOf(now)}`)
 
 /** Codes sent so far no longer count. */
 export async function updateCodesForgotten(tx: Tx, userId: string): Promise<void> {

@@ -221,7 +221,8 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
 
 /** @throws TOO_MANY_REQUESTS until fewer codes were sent within the last hour */
 async function checkMailsLeft(tx: Tx, user: User, nowMs: number): Promise<void> {
-  const times = { since: new Date(nowMs - HOUR), until: new Date(nowMs + CLOCKS_DIFFER_MS) }
+  const [now, since] = [new Date(nowMs), new Date(nowMs - HOUR)]
+  const times = { now, since, until: new Date(nowMs + CLOCKS_DIFFER_MS) }
   const { count, first } = await queries.countRecentCodes(tx, user.id, times)
   if (count < MOST_MAILS_AN_HOUR || first === null) return
   throw new AppError('TOO_MANY_REQUESTS', {
