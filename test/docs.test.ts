@@ -215,6 +215,18 @@ test('the quickstart of a marketplace makes orders of two sellers, and each sees
   )
 })
 
+/** The order that a page makes of a reference, as any visitor can, at a button of the shop. */
+async function clickAsVisitor(orderRef: string): Promise<string> {
+  const { buyButtonId } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
+  const code = await openLanding(`id=${buyButtonId}&orderRef=${orderRef}`)
+  assert.ok(code, orderRef)
+  return code
+}
+async function openLanding(query: string): Promise<string | undefined> {
+  const page = await fetch(`${baseUrl}/buy-button/landing?${query}`, { method: 'POST', headers: { origin: baseUrl } })
+  return /conversionCode&quot;:&quot;(\w+)/.exec(await page.text())?.[1]
+}
+
 /** Calls as the merchant of this sandbox. */
 async function callAsShop(method: string, path: string, body?: object) {
   const { apiKey, apiSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
@@ -232,7 +244,10 @@ test('the calls of other services, as their guides write them for Comptoir, make
     ['from-nowpayments.md', 'waiting', null],
   ] as const) {
     writeFileSync(join(shop, 'moved.mjs'), blocks(file, 'js', 'docs/guides').join('\n'))
+    const [ordered = ''] = /[A-Z]+-4711/.exec(blocks(file, 'js', 'docs/guides').join('\n')) ?? []
+    const strange = await clickAsVisitor(ordered)
     const first = await runProgram('moved.mjs')
+    assert.ok(!first.includes(strange), 'a visitor’s order of this reference is not the shop’s')
     assert.match(first, new RegExp(`^${status} http\\S+/pay\\?code=\\w+\n$`), file)
     assert.equal(await runProgram('moved.mjs'), first, file)
     const codeOf = (printed: string) => /code=(\w+)/.exec(printed)?.[1]
@@ -304,9 +319,7 @@ test('the quickstart of a website ends at a pay page with the price of the serve
   const session = await readSession()
   assert.ok(session)
   assert.equal(await readSession(), session, 'the same cart is the same session')
-  const headers = { origin: baseUrl }
-  const opened = await fetch(`${baseUrl}/buy-button/landing?session=${session}`, { method: 'POST', headers })
-  const code = /conversionCode&quot;:&quot;(\w+)/.exec(await opened.text())?.[1]
+  const code = await openLanding(`session=${session}`)
   const order = await get(`/api/next/confirm_conversion/status/${code}`)
   assert.equal(JSON.parse(order.text).data.fromAmount, '49.90')
   assert.equal(await readSession(), session, 'also with its order')
@@ -325,15 +338,37 @@ test('the quickstart of a website ends at a pay page with the price of the serve
   change(4, '49.90')
   const back = await readSession()
   assert.equal(new Set([session, dearer, back]).size, 3, 'a price that comes back is a session of its own')
-  const shown = await fetch(`${baseUrl}/buy-button/landing?session=${back}`, { method: 'POST', headers })
-  assert.equal(shown.status, 200)
-  const sold = /conversionCode&quot;:&quot;(\w+)/.exec(await shown.text())?.[1]
+  const sold = await openLanding(`session=${back}`)
   await runShell(`npx comptoir orders pay ${sold}`)
   for (const price of ['49.90', '59.90']) {
     change(5, price)
     const page = await runShell(`${run.join(' ')} node cart.mjs`)
     assert.deepEqual([page.includes(`/pay?code=${sold}"`), page.includes('session')], [true, false], 'not sold again')
   }
+  const changeTo = (id: string, revision: number, price: string) => {
+    change(revision, price)
+    writeFileSync(join(folder, 'cart.mjs'), readFileSync(join(folder, 'cart.mjs'), 'utf8').replace('CART-0042', id))
+  }
+  const readPayment = async () => /\/pay\?code=(\w+)"/.exec(await runShell(`${run.join(' ')} node cart.mjs`))?.[1]
+  // what a stranger paid at a cheap button is not the cart's payment; at the cart's price it is
+  await runShell(`npx comptoir orders pay ${await clickAsVisitor('CART-0043')}`)
+  changeTo('CART-0043', 1, '49.90')
+  const own = await openLanding(`session=${await readSession()}`)
+  const honest = await clickAsVisitor('CART-0044')
+  await runShell(`npx comptoir orders pay ${honest}`)
+  changeTo('CART-0044', 1, '12.50')
+  assert.equal(await readPayment(), honest)
+  // the payer waits for a decision while the cart changes
+  const { providersUrl } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
+  await fetch(`${providersUrl}/stories/kyt-sanctioned`, { method: 'POST' })
+  await runShell(`npx comptoir orders pay ${own} || true`)
+  await waitFor('the review', async () => {
+    const { text } = await get(`/api/next/confirm_conversion/status/${own}`)
+    return JSON.parse(text).data.status === 'KYT_FAILED'
+  })
+  await fetch(`${providersUrl}/screening/reset`, { method: 'POST' })
+  changeTo('CART-0043', 2, '59.90')
+  assert.equal(await readPayment(), own)
 })
 
 /** The shop of docs/quickstart/server.md, from its own text. */
@@ -361,7 +396,10 @@ async function startShop(port: string, change = (source: string) => source) {
 
 test('the quickstart of a server ships after a verified webhook, and a second start comes back to the open order, unless the price has changed', async () => {
   const port = String(await freePort())
+  const strange = await clickAsVisitor('CART-118')
+  await runShell(`npx comptoir orders pay ${strange}`)
   const first = await startShop(port)
+  assert.notEqual(first.code, strange, 'what a visitor paid at a button is not the cart’s payment')
   await first.end()
   const again = await startShop(port)
   assert.equal(again.code, first.code)
@@ -411,15 +449,17 @@ test('the quickstart of a server ships after a verified webhook, and a second st
 
 test('the quickstart of a server leads who has paid a part back to its order, though the price has changed', async () => {
   const port = String(await freePort())
-  const ofOther = (source: string) => source.replaceAll('CART-118', 'CART-119')
+  const ofOther = (source: string) => source.replaceAll('CART-118', 'CART-119').replace("'29.90'", "'12.50'")
+  const strange = await clickAsVisitor('CART-119')
   const first = await startShop(port, ofOther)
+  assert.notEqual(first.code, strange, 'an open order of a button does not carry the alias')
   await runShell(`npx comptoir orders pay ${first.code} --amount 10`)
   await waitFor('the part', async () => {
     const { text } = await callAsShop('GET', `/mispayments?code=${first.code}&status=open`)
     return JSON.parse(text).data.mispayments.length > 0
   })
   await first.end()
-  const dearer = await startShop(port, (source) => ofOther(source).replace("'29.90'", "'39.90'"))
+  const dearer = await startShop(port, (source) => ofOther(source).replace("'12.50'", "'39.90'"))
   await dearer.end()
   assert.equal(dearer.code, first.code)
 })

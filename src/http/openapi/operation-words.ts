@@ -33,7 +33,7 @@ const ORDERS: Record<string, OperationWords> = {
     does: 'Anyone who has the code may read the order. Readers with a credential of its company also see `webhookUrl` and `metadata`.',
   },
   getOrderByReference: {
-    does: 'With a credential: the newest order of your company with this alias. Without one: the newest with it, if a single company ever used that alias; `_id`, `code`, `shortCode` and `paymentUrl` are then null. While the newest is neither paid nor being paid, an earlier one that was paid since it was made is answered instead. Where no alias matches, the newest order of a buy button with this `orderRef`: while a session of your server has it, only that session’s, or one paid since at its price.',
+    does: 'With a credential: the newest order of your company with this alias. Without one: the newest with it, if a single company ever used that alias; `_id`, `code`, `shortCode` and `paymentUrl` are then null. While the newest is neither paid nor being paid, an earlier one that was paid since it was made is answered instead. Where no alias matches, the newest order of a buy button with this `orderRef`, which any visitor of its page can name: its `alias` is null. While a session of your server has it, only an order of your sessions, or one paid since at its price.',
     refuses: ['AMBIGUOUS_REFERENCE'],
   },
   cancelOrder: {
