@@ -84,8 +84,8 @@ async function askAll(deps: AskDeps, from: Fiat): Promise<Evidence[]> {
 }
 
 /**
- * Sources for which USDC is one dollar must not outvote a market where it is worth less: an order would be paid with too
- * little. Where no market answers, or USDC is worth more there, they count.
+ * Sources for which USDC is one dollar must not outvote a market where it is worth less: an order would be paid with
+ * too little. Where no market answers, or USDC is worth more there, they count.
  */
 function contradictsMarket(
   { sources }: AskDeps,
