@@ -104,7 +104,11 @@ test('the page of a wallet asks how far its chain has been read, and gets no num
     () => shop.host.db.one<{ block: number | null }>(head),
     (found) => found.block !== null,
   )
-  const read = (await (await ask(String(shop.chain.chainId))).json()) as { block: number; ageMs: number }
+  const answered = await eventually(
+    () => ask(String(shop.chain.chainId)),
+    ({ ok }) => ok,
+  )
+  const read = (await answered.json()) as { block: number; ageMs: number }
   assert.ok(read.block >= Number(block) && read.ageMs >= 0, JSON.stringify(read))
   for (const other of ['424242', '1313161554', '9999999999', '1; drop'])
     assert.equal((await ask(other)).ok, false, other)
