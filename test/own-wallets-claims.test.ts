@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { getAddress } from 'viem/utils'
 import { sql } from '../src/db/db.ts'
-import { type Client, logIn, registerManager } from './harness/accounts.ts'
+import { type Client, openCompany } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { payoutEnv } from './harness/refunds.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -26,10 +26,8 @@ let mallory: Company
 let alice: Company
 
 async function found(): Promise<Company> {
-  const person = await registerManager(shop.host.baseUrl)
-  const client = await logIn(shop.host.baseUrl, person.email)
-  const { data } = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
-  return { client, id: person.companyId ?? '', till: data.collectors[0]?.identifier ?? '' }
+  const { manager, companyId, till } = await openCompany(shop.host.baseUrl)
+  return { client: manager, id: companyId, till }
 }
 
 before(async () => {

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logIn, registerManager } from './harness/accounts.ts'
+import { type Client, openCompany } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
 import { eventually } from './harness/service.ts'
 import { FINAL_AFTER, type Instructions, type OrderData, openShop, type Shop } from './harness/shop.ts'
@@ -17,10 +17,7 @@ let till: string
 
 before(async () => {
   shop = await openShop()
-  const person = await registerManager(shop.host.baseUrl)
-  manager = await logIn(shop.host.baseUrl, person.email)
-  const { data } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
-  till = data.collectors[0]?.identifier ?? ''
+  ;({ manager, till } = await openCompany(shop.host.baseUrl))
 })
 after(async () => {
   try {

@@ -198,3 +198,11 @@ export function countStatuses(answers: readonly { status: number }[]): Record<nu
 
 export const inParallel = <Result>(count: number, work: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
+
+/** A new company: its manager, logged in, and its till. */
+export async function openCompany(baseUrl: string): Promise<{ manager: Client; companyId: string; till: string }> {
+  const person = await registerManager(baseUrl)
+  const manager = await logIn(baseUrl, person.email)
+  const { data } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  return { manager, companyId: person.companyId ?? '', till: data.collectors[0]?.identifier ?? '' }
+}
