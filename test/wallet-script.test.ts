@@ -13,7 +13,7 @@ const PAY = { code: 'C', to: `0x${'1'.repeat(40)}`, token: `0x${'2'.repeat(40)}`
 
 type Receipt = { status: string; blockNumber?: string; logs?: { address: string; topics: string[]; data: string }[] }
 
-type Read = { block: number; ageMs: number }
+type Read = { block: number; ageMs: number } | { removed: true }
 
 type Made = { textContent?: string; className?: string; children: Made[]; click?: () => void }
 
@@ -41,6 +41,7 @@ function openPage({
   more = {},
   kept = new Map(),
   startMs = 0,
+  asked = PAY,
   read = () => ({ block: 1e9, ageMs: 0 }),
 }: {
   blocked: boolean
@@ -51,13 +52,15 @@ function openPage({
   kept?: Map<string, string>
   /** When the page opens. */
   startMs?: number
+  /** What the page asks for when it opens. */
+  asked?: object
   /** How far the service has read the chain; null: it does not answer. */
   read?: () => Read | null
 }) {
   const wallet = makeElement()
   const live = Object.assign(makeElement(), { dataset: { wallet: '/pay/wallet.js?lang=en' } })
   const ask = (pay: object) => Object.assign(wallet, { dataset: { pay: JSON.stringify(pay) } })
-  ask(PAY)
+  ask(asked)
   const use = <T>(run: () => T): T => {
     if (blocked) throw new Error('SecurityError')
     return run()
@@ -102,7 +105,7 @@ function openPage({
   const handlers: Record<string, (event: unknown) => void> = {}
   runInNewContext(SOURCE, {
     ...{ localStorage, setTimeout, Event, URL, URLSearchParams, AbortSignal },
-    location: { href: 'https://pay.test/pay?code=C' },
+    location: { href: 'https://pay.test/pay?code=C', host: 'pay.test' },
     fetch: async (url: URL) => {
       assert.equal(url.href, 'https://pay.test/pay/read?network=1')
       const answer = read()
@@ -281,6 +284,37 @@ test('what was signed has lapsed only once the chain is read past the moment at 
   read = { block: 1e9, ageMs: 2000 }
   await page.pass(20_000)
   assert.deepEqual(page.words(), ['again', 'Lapsed', ''])
+})
+
+test('a transfer on a network that the service reads no more: the payer reads whom to ask, and is offered nothing', async () => {
+  const help = { shop: 'Shop', reference: 'C-1', email: 'shop@pay.test', phone: '+33 1' }
+  for (const receipt of [noReceipt, () => ({ status: '0x1', blockNumber: '0x64', logs: [transfer()] })]) {
+    const kept = new Map<string, string>()
+    let read: Read = { removed: true }
+    const page = openPage({ blocked: false, receipt, kept, read: () => read })
+    page.ask({ ...PAY, ...help })
+    await page.pay()
+    await page.pass(200_000)
+    const told = ['Unread', '', 'shop@pay.test']
+    const said = ({ hidden, words }: typeof page) => [hidden(), words()]
+    assert.deepEqual(said(page), [true, told])
+    // in a page that opens now, also where the order is paid elsewhere by now, or the network has no wallets
+    for (const more of [{}, { to: `0x${'7'.repeat(40)}`, chain: 2 }, { closed: true }]) {
+      const asked = { ...PAY, ...help, ...more }
+      const later = openPage({ blocked: false, receipt, kept, startMs: 300_000, asked, read: () => read })
+      await later.pass(20_000)
+      assert.deepEqual(said(later), [true, told], JSON.stringify(more))
+    }
+    // the operator has put the network back
+    read = { block: 1e9, ageMs: 2000 }
+    await page.pass(20_000)
+    assert.equal(String(page.words()[0]), 'retry')
+  }
+})
+
+test('a page whose network has no wallets any more, in a browser that sent nothing, offers none', async () => {
+  const page = openPage({ blocked: false, receipt: noReceipt, asked: { ...PAY, closed: true } })
+  assert.deepEqual([page.hidden(), page.words()], [false, []])
 })
 
 const refuse = (error: object) => () => Promise.reject(error)

@@ -75,7 +75,7 @@
         topics[2]?.toLowerCase() === `0x${addressWord(to)}` &&
         data.toLowerCase() === `0x${word(BigInt(units))}`,
     )
-  /** How far the service has read each chain: its newest block, and when that was, by this clock. */
+  /** How far the service has read each chain: its newest block, and when that was, by this clock; or `removed`. */
   const reads = new Map()
   let askedAt = 0
   async function askRead({ chain = order()?.chain }) {
@@ -86,6 +86,8 @@
     if (read) reads.set(chain, { ...read, at: Date.now() - read.ageMs })
   }
   const readOf = ({ chain = order()?.chain }) => reads.get(chain)
+  /** The service reads the chain no more: whether the money came is for people to find out. */
+  const isUnread = (sent) => readOf(sent)?.removed === true
   const isRead = ({ chain, block = 0, minedAt = 0 }) => {
     const read = readOf({ chain })
     return read !== undefined && (block ? read.block >= block : read.at > minedAt)
@@ -164,6 +166,7 @@
 
   /** What is signed can be carried out until it runs out, whatever the wallet says. */
   const mayRetry = (asked, sent) => {
+    if (isUnread(sent)) return false
     // the order still asks for the same: what is in the block, if it is still there, has not paid it
     if (sent.mined || sent.empty) return isCounted(sent)
     if (sent.until) return Date.now() > sent.until && isRead({ chain: sent.chain, minedAt: sent.until })
@@ -173,12 +176,29 @@
   const wordsOf = (sent) => {
     const asked = order() ?? sent
     const values = { network: sent.name ?? asked.name }
+    if (isUnread(sent)) {
+      const { shop = location.host, reference = asked.code } = asked
+      return ['unread', { ...values, sum: decimal(sent.units), to: sent.to, shop, order: reference }, true]
+    }
     if (sent.empty || isCounted(sent)) return ['uncounted', values, true]
     if (sent.mined) return ['sent', values]
     if (sent.until && mayRetry(asked, sent)) return ['lapsed', values, true]
     if (!isElsewhere(asked, sent) && Date.now() - sent.at < SLOW_MS) return ['sending', values]
     const isUsable = sent.until && Date.now() <= sent.until
     return isUsable ? ['underway', { ...values, time: clockTime(sent.until) }, true] : ['slow', values, true]
+  }
+
+  function contactLine({ reference, email, phone }) {
+    const mail = email && `mailto:${encodeURIComponent(email)}?subject=${encodeURIComponent(reference)}`
+    const links = [
+      [mail, email],
+      [phone && `tel:${phone.replace(/[^+\d]/g, '')}`, phone],
+    ].filter(([href]) => href)
+    return element(
+      'p',
+      { className: 'contact' },
+      ...links.map(([href, text]) => element('a', { href, textContent: text })),
+    )
   }
 
   function retryButton(asked, sent) {
@@ -241,14 +261,17 @@
       ? mayRetry(asked, sent)
         ? [retryButton(asked, sent)]
         : []
-      : [...wallets.values()].map(walletButton)
+      : asked.closed
+        ? []
+        : [...wallets.values()].map(walletButton)
     const status = element('p', { className: state.warns ? 'note' : 'hint', textContent: state.text })
     status.setAttribute('role', 'status')
     // the code asks for the same money again
     root.className = sent ? 'sent' : ''
     const stop = !sent && (state.asking === 'signing' || state.asking === 'sending') ? [stopButton()] : []
     const line = sent ? [transactionLine(asked, sent)] : []
-    root.replaceChildren(...buttons, ...(state.text ? [status] : []), ...stop, ...line)
+    const contact = sent && isUnread(sent) ? [contactLine(asked)] : []
+    root.replaceChildren(...buttons, ...(state.text ? [status] : []), ...stop, ...line, ...contact)
     if (focus) /** @type {any} */ (root.querySelector(`[data-uuid="${CSS.escape(focus)}"]`))?.focus()
   }
 
