@@ -70,6 +70,27 @@ test('an attempt that is over is due again where its gap is shorter than a day; 
   assert.equal(await minutesAfter('payments', id, { ...long, aheadMs: 4 * HOUR }), 4 * 60)
 })
 
+test('the lease of a payout ends in a minute where it would end hours later; one of a minute stays', async () => {
+  const { db } = world.host
+  const now = Date.now()
+  const leasedUntil = async (status: string, untilMs: number): Promise<number> => {
+    const id = newId()
+    await db.run(sql`
+      insert into chain_payouts (id, chain_id, from_address, to_address, units, authorization_nonce, status, words,
+        lease_until, created_at, updated_at)
+      values (${id}, 1, ${`0x${'1'.repeat(40)}`}, ${`0x${'2'.repeat(40)}`}, 5, ${`0x${id.padStart(64, '0')}`}, ${status},
+        'a test', ${new Date(untilMs)}, now(), now())`)
+    await bringBack({ db, clock: () => now, log })
+    const { until } = await db.one<{ until: Date }>(
+      sql`select lease_until as until from chain_payouts where id = ${id}`,
+    )
+    return (until.getTime() - now) / MINUTE
+  }
+  assert.equal(await leasedUntil('reserved', now + 2 * HOUR), 1)
+  assert.equal(await leasedUntil('reserved', now + 1.5 * MINUTE), 1.5)
+  assert.equal(await leasedUntil('failed', now + 2 * HOUR), 120)
+})
+
 test('an open identity check is due again; a decided one is read when it was to be', async () => {
   const id = newId()
   await world.host.db.run(sql`
