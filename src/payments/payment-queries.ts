@@ -76,7 +76,7 @@ export const PAYMENT_POLLS: PollTopic = {
     table: sql`payments`,
     lane: sql`(t.channel || case when t.own_account then ':' || t.company_id else '' end)`,
   },
-  // an abandoned one has a hundredth of its age, too; others that are over, and paid ones whose account was removed, do not
+  // an abandoned one may wait for a hundredth of its age, any other that is over only for the gap of an ended one
   longest: [
     { ms: longestGapMs('ended') },
     { ms: QUIET_MS, of: sql`t.status not in ('closing', 'closed', 'failed', 'paid')` },
