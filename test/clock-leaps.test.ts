@@ -22,18 +22,20 @@ const log = { warn: () => {} }
 async function minutesAfter(
   table: 'payments' | 'kyc_records',
   id: string,
-  { aheadMs, status, eddStatus }: Ahead,
+  { aheadMs, status, eddStatus, checks, abandonedAt }: Ahead,
 ): Promise<number> {
   const { db } = world.host
   const [now, rows] = [Date.now(), raw(table)]
   const edd = eddStatus === undefined ? sql`` : sql`edd_status = ${eddStatus},`
+  const polled = checks === undefined ? sql`` : sql`checks = ${checks},`
+  const abandoned = abandonedAt === undefined ? sql`` : sql`abandoned_at = ${abandonedAt},`
   await db.run(sql`
-    update ${rows} set ${edd} status = ${status}, next_check_at = ${new Date(now + aheadMs)} where id = ${id}`)
+    update ${rows} set ${edd} ${polled} ${abandoned} status = ${status}, next_check_at = ${new Date(now + aheadMs)} where id = ${id}`)
   await bringBack({ db, clock: () => now, log })
   const { at } = await db.one<{ at: Date }>(sql`select next_check_at as at from ${rows} where id = ${id}`)
   return (at.getTime() - now) / MINUTE
 }
-type Ahead = { aheadMs: number; status: string; eddStatus?: string }
+type Ahead = { aheadMs: number; status: string; eddStatus?: string; checks?: number; abandonedAt?: Date }
 
 async function openAttempt(): Promise<string> {
   const merchant = await world.host.createMerchant()
@@ -48,10 +50,45 @@ test('an attempt that waits for money is due again within a minute; one that is 
   assert.equal(await minutesAfter('payments', id, { aheadMs: 2 * HOUR, status: 'confirming' }), 1)
   assert.equal(await minutesAfter('payments', id, { aheadMs: 2 * HOUR, status: 'awaiting' }), 1)
   assert.equal(await minutesAfter('payments', id, { aheadMs: 18 * MINUTE, status: 'awaiting' }), 18)
-  for (const status of ['closing', 'closed', 'failed', 'paid'])
-    assert.equal(await minutesAfter('payments', id, { aheadMs: DAY, status }), 24 * 60)
-  for (const status of ['closed', 'paid'])
-    assert.equal(await minutesAfter('payments', id, { aheadMs: DAY + 2 * HOUR, status }), 1)
+  const late = { checks: 9, abandonedAt: new Date() }
+  for (const status of ['closing', 'closed', 'failed', 'paid']) {
+    assert.equal(await minutesAfter('payments', id, { ...late, aheadMs: DAY, status }), 24 * 60)
+    assert.equal(await minutesAfter('payments', id, { ...late, aheadMs: DAY + 2 * HOUR, status }), 1)
+  }
+})
+
+test('an attempt that is over is due again where its gap is shorter than a day; an abandoned one may wait for its age', async () => {
+  const id = await openAttempt()
+  const just = { abandonedAt: new Date() }
+  for (const status of ['closing', 'closed', 'failed', 'paid']) {
+    assert.equal(await minutesAfter('payments', id, { ...just, aheadMs: 23 * HOUR, status, checks: 1 }), 1)
+    assert.equal(await minutesAfter('payments', id, { ...just, aheadMs: 15 * MINUTE, status, checks: 0 }), 15)
+    assert.equal(await minutesAfter('payments', id, { ...just, aheadMs: 6 * HOUR, status, checks: 3 }), 6 * 60)
+    assert.equal(await minutesAfter('payments', id, { ...just, aheadMs: 8 * HOUR, status, checks: 3 }), 1)
+  }
+  const long = { status: 'closing', checks: 1, abandonedAt: new Date(Date.now() - 20 * DAY) }
+  assert.equal(await minutesAfter('payments', id, { ...long, aheadMs: 4 * HOUR }), 4 * 60)
+})
+
+test('the lease of a payout ends in a minute where it would end hours later; one of a minute stays', async () => {
+  const { db } = world.host
+  const now = Date.now()
+  const leasedUntil = async (status: string, untilMs: number): Promise<number> => {
+    const id = newId()
+    await db.run(sql`
+      insert into chain_payouts (id, chain_id, from_address, to_address, units, authorization_nonce, status, words,
+        lease_until, created_at, updated_at)
+      values (${id}, 1, ${`0x${'1'.repeat(40)}`}, ${`0x${'2'.repeat(40)}`}, 5, ${`0x${id.padStart(64, '0')}`}, ${status},
+        'a test', ${new Date(untilMs)}, now(), now())`)
+    await bringBack({ db, clock: () => now, log })
+    const { until } = await db.one<{ until: Date }>(
+      sql`select lease_until as until from chain_payouts where id = ${id}`,
+    )
+    return (until.getTime() - now) / MINUTE
+  }
+  assert.equal(await leasedUntil('reserved', now + 2 * HOUR), 1)
+  assert.equal(await leasedUntil('reserved', now + 1.5 * MINUTE), 1.5)
+  assert.equal(await leasedUntil('failed', now + 2 * HOUR), 120)
 })
 
 test('an open identity check is due again; a decided one is read when it was to be', async () => {

@@ -271,6 +271,59 @@ test('bookings are loaded without a search path, and as a replica whose sums com
   assert.equal(await load('origin', '2026-02-23T12:00:00Z'), '2026-02-23')
 })
 
+/** Bookings of these companies on 20 days from 21 February on, in one statement, as a load of data brings them. */
+const load = (companies: string[]) =>
+  other.query(
+    `insert into ledger_journals (company_id, id, kind, cause_id, at)
+      select c, c || n, 'payment', c || n, timestamptz '2026-02-21T12:00:00Z' + n * interval '1 day'
+      from unnest($1::text[]) as c, generate_series(19, 0, -1) as n`,
+    [companies],
+  )
+const countLocks = async (): Promise<number> => {
+  const { rows } = await other.query(`
+    select count(*)::integer as count from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`)
+  return rows[0].count
+}
+
+test('a load of many companies’ bookings takes few locks, and none of these companies is closed meanwhile', async () => {
+  await bookOld('2026-02-23T12:00:00Z')
+  await bookOld('2026-02-25T12:00:00Z')
+  await closeUntil(AFTER_MS)
+  const others = Array.from({ length: 40 }, () => newId())
+  await other.query('begin')
+  for (const companies of [others.slice(0, 30), [...others.slice(30), companyId]]) await load(companies)
+  const locks = await countLocks()
+  assert.ok(locks > 0 && locks <= 100, `${locks} locks`)
+  await db.tx((tx) => bookAt(tx, companyId, new Date('2026-03-14T12:00:00Z'), randomBelow(SEED)))
+  await closeUntil(AFTER_MS)
+  assert.equal(await closedBefore(), '2026-02-26', 'a closer passes over what is being loaded')
+  await other.query('commit')
+  assert.deepEqual(await findClosed(), { since: '2026-02-21', before: '2026-02-21' })
+  await compareOften(5)
+  await closeUntil(AFTER_MS)
+  assert.deepEqual(await findClosed(), { since: '2026-02-21', before: '2026-03-10' })
+  await other.query('begin')
+  await load([newId()])
+  assert.equal(await countLocks(), 20, 'the next transaction locks days again')
+  await other.query('rollback')
+  await compareOften(5)
+})
+
+test('a company that is new to a load is closed from its first booking on', async () => {
+  const last = newId()
+  await other.query('begin')
+  await load(Array.from({ length: 5 }, () => newId()))
+  for (const at of ['2026-02-24T12:00:00Z', '2026-02-22T12:00:00Z', '2026-02-26T12:00:00Z'])
+    await other.query(
+      `insert into ledger_journals (company_id, id, kind, cause_id, at) values ($1, $2, 'payment', $2, $3)`,
+      [last, newId(), at],
+    )
+  const find = () => db.maybe(sql`select since::text, before::text from ledger_closed where company_id = ${last}`)
+  assert.equal(await find(), undefined)
+  await other.query('commit')
+  assert.deepEqual(await find(), { since: '2026-02-22', before: '2026-02-22' })
+})
+
 test('a booking in an older snapshot, which could not see what is closed, is refused', async () => {
   await other.query('begin isolation level repeatable read')
   await assert.rejects(bookOld('2026-02-21T12:00:00Z'), /read committed/)

@@ -1,3 +1,4 @@
+import { gapsOf, type PollKind } from '../kernel/poll-gaps.ts'
 import type { DueItem } from '../kernel/polling.ts'
 import { type Queryable, type Sql, sql, type Tx } from './db.ts'
 
@@ -7,8 +8,11 @@ import { type Queryable, type Sql, sql, type Tx } from './db.ts'
  */
 export type PollTable = { table: Sql; lane: Sql }
 
-/** The longest gap between two polls that is ever given to the rows of which `of` holds; absent: to all. */
-export type LongestGap = { ms: number; of?: Sql }
+/**
+ * The longest gap between two polls that is ever given to the rows of which `of` holds; absent: to all. With a `kind`,
+ * one that was polled so often may have the gap of that kind, where it is longer.
+ */
+export type LongestGap = { ms: number; kind?: PollKind; of?: Sql }
 
 export type RowKey = { companyId: string; id: string }
 
@@ -130,15 +134,27 @@ export const hastenItem = (q: Queryable, { table }: PollTable, { companyId, id }
 
 type FarRows = { latest: Date; until: Date; limit: number }
 
-/** Rows that are due later than any can be are due at `until`. @returns how many */
+/** Whether the row is due later than `now` and the gap of this kind after so many polls. */
+const isFarFor = (kind: PollKind, now: Date): Sql => {
+  const gaps = gapsOf(kind)
+  return sql`t.next_check_at > ${now}::timestamptz + interval '1 millisecond'
+    * (${gaps.map(String)}::float8[])[least(greatest(t.checks, 0), ${gaps.length - 1}::integer) + 1]`
+}
+
+/**
+ * Rows that are due later than any can be are due at `until`.
+ * @param far.now the latest that any clock says now
+ * @returns how many
+ */
 export const bringBackItems = (
   q: Queryable,
   { table }: PollTable,
-  { latest, of = sql`true`, until, limit }: FarRows & { of?: Sql | undefined },
+  { latest, gap, now, until, limit }: FarRows & { gap: LongestGap; now: Date },
 ): Promise<number> =>
   q.run(sql`
     update ${table} set next_check_at = ${until} where (company_id, id) in (
-      select t.company_id, t.id from ${table} t where t.next_check_at > ${latest} and ${of}
+      select t.company_id, t.id from ${table} t
+      where t.next_check_at > ${latest} and ${gap.of ?? sql`true`} and ${gap.kind ? isFarFor(gap.kind, now) : sql`true`}
       order by t.next_check_at desc limit ${limit} for update skip locked)`)
 
 /** Leases of due rows that end later than any can end at `until`. @returns how many */

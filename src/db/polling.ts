@@ -133,7 +133,7 @@ export async function bringBackPolls(
   let changed = await shortenLeases(db, table, { ...at, now: new Date(now), latest: latestLease })
   for (const gap of longest) {
     const latest = new Date(now + Math.max(gap.ms, LEASE_MS) + NODES_DIFFER_MS)
-    changed += await bringBackItems(db, table, { ...at, latest, of: gap.of })
+    changed += await bringBackItems(db, table, { ...at, latest, gap, now: new Date(now + NODES_DIFFER_MS) })
   }
   return changed
 }

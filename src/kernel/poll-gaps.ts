@@ -31,5 +31,8 @@ export function pollGapMs(kind: PollKind, checks: number): number {
 /** The longest gap that a row of this kind is given. */
 export const longestGapMs = (kind: PollKind): number => Math.max(...GAPS_MS[kind])
 
+/** The gaps after the first, second, third … poll of this kind; the last one repeats. */
+export const gapsOf = (kind: PollKind): readonly number[] => GAPS_MS[kind]
+
 /** Whether the gaps still grow. */
 export const hasGapsLeft = (kind: PollKind, checks: number): boolean => checks < GAPS_MS[kind].length

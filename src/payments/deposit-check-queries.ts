@@ -1,6 +1,7 @@
 import { IS_SHARED, TRANSFERS } from '../chain/deposits/reservation-queries.ts'
 import { ON_CHAIN_CHANNELS } from '../channels/channel.ts'
 import { type Queryable, sql } from '../db/db.ts'
+import type { Payment } from './payment-queries.ts'
 
 export type OrderDeposit = { companyId: string; id: string; orderId: string; depositAddress: string; network: number }
 
@@ -65,3 +66,10 @@ export const updateDepositsPostponed = (q: Queryable, deposits: readonly OrderDe
     update payments set audit_due_at = ${at}::timestamptz
       + greatest(interval '5 s', least(interval '10 min', (${at}::timestamptz - closed_at) / 2))
     where ${among(deposits)}`)
+
+/** Whether the deposit address serves other payments too. */
+export async function isSharedDeposit(q: Queryable, { companyId, merchantReference }: Payment): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from deposit_reservations where company_id = ${companyId} and reference = ${merchantReference}`)
+  return row !== undefined
+}

@@ -1,6 +1,7 @@
 import { listTransfersSince } from '../chain/transfer-queries.ts'
 import type { Queryable } from '../db/db.ts'
-import { isSharedDeposit, type Payment } from './payment-queries.ts'
+import { isSharedDeposit } from './deposit-check-queries.ts'
+import type { Payment } from './payment-queries.ts'
 
 /** Addresses (lower case) that sent at least this many USDC units to a payment’s deposit address. */
 export async function listPayingAddresses(q: Queryable, payment: Payment, leastUnits: bigint): Promise<string[]> {

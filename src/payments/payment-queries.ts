@@ -65,6 +65,10 @@ type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'toldUnits' | 'pendingUn
   priceUnits: string | null
 }
 
+const QUIET_MS = 1.2 * longestGapMs('deposit')
+/** A hundredth of its age is shorter than that. */
+const IS_JUST_ABANDONED = sql`(t.status = 'closing' and coalesce(t.abandoned_at, t.opened_at) > now() - interval '1 day')`
+
 /** One lane per account at a provider. */
 export const PAYMENT_POLLS: PollTopic = {
   kind: 'payment',
@@ -72,10 +76,11 @@ export const PAYMENT_POLLS: PollTopic = {
     table: sql`payments`,
     lane: sql`(t.channel || case when t.own_account then ':' || t.company_id else '' end)`,
   },
-  // of one that is over, and of a paid one whose account was removed, any gap may be that of an ended one
+  // an abandoned one may wait for a hundredth of its age, any other that is over only for the gap of an ended one
   longest: [
     { ms: longestGapMs('ended') },
-    { ms: 1.2 * longestGapMs('deposit'), of: sql`t.status not in ('closing', 'closed', 'failed', 'paid')` },
+    { ms: QUIET_MS, of: sql`t.status not in ('closing', 'closed', 'failed', 'paid')` },
+    { ms: QUIET_MS, kind: 'ended', of: sql`(t.status in ('closed', 'failed', 'paid') or ${IS_JUST_ABANDONED})` },
   ],
 }
 
@@ -364,13 +369,6 @@ export async function listPaymentsByTransfers(q: Queryable, transferIds: readonl
         ${takers.map(({ companyId }) => companyId)}::text[])) and deposit_address in (
       select address from deposit_addresses where key_id is null)`)
   return rows.map(toPayment)
-}
-
-/** Whether the deposit address serves other payments too. */
-export async function isSharedDeposit(q: Queryable, { companyId, merchantReference }: Payment): Promise<boolean> {
-  const row = await q.maybe(sql`
-    select 1 from deposit_reservations where company_id = ${companyId} and reference = ${merchantReference}`)
-  return row !== undefined
 }
 
 export type PaymentPolicy = {

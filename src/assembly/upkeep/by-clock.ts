@@ -1,10 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { PAYOUT_LEASE_MS } from '../../chain/payout/payout.ts'
+import { shortenPayoutLeases } from '../../chain/payout/payout-queries.ts'
 import { SWEEP_POLLS } from '../../chain/sweep/sweep-queries.ts'
 import { KYC_POLLS } from '../../compliance/kyc-queries.ts'
 import type { Db } from '../../db/db.ts'
 import { bringBackJobs } from '../../db/job-runner.ts'
 import { bringBackPolls, type PollTopic } from '../../db/polling.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, NODES_DIFFER_MS } from '../../kernel/clock.ts'
 import { startTicker, type Ticker } from '../../kernel/ticker.ts'
 import { SETTLEMENT_POLLS } from '../../ledger/settlements/settlement-queries.ts'
 import { PAYMENT_POLLS } from '../../payments/payment-queries.ts'
@@ -48,5 +50,8 @@ export async function bringBack(deps: {
   }
   for (const topic of TOPICS) note(topic.kind, await bringBackPolls(deps, topic, BATCH))
   note('job', await bringBackJobs(deps, BATCH))
+  const until = new Date(deps.clock() + PAYOUT_LEASE_MS)
+  const latest = new Date(until.getTime() + NODES_DIFFER_MS)
+  note('payout', await shortenPayoutLeases(deps.db, { latest, until, limit: BATCH }))
   return isMore
 }

@@ -190,6 +190,15 @@ export async function claimPayout(q: Queryable, id: string, now: Date, until: Da
 export const releasePayout = (q: Queryable, { id, leaseEpoch }: Payout): Promise<number> =>
   q.run(sql`update chain_payouts set lease_until = null where id = ${id} and lease_epoch = ${leaseEpoch}`)
 
+/** Leases of unfinished payouts that end later than `latest` end at `until`. @returns how many */
+export const shortenPayoutLeases = (
+  q: Queryable,
+  { latest, until, limit }: { latest: Date; until: Date; limit: number },
+): Promise<number> =>
+  q.run(sql`
+    update chain_payouts set lease_until = ${until} where id in (
+      select id from chain_payouts where ${IS_OPEN} and lease_until > ${latest} limit ${limit} for update skip locked)`)
+
 /** Without a destination where none was known yet. */
 export type WithdrawnPayout = Pick<Payout, 'id' | 'chainId' | 'units' | 'authorizationNonce'> & { to: string | null }
 
