@@ -199,6 +199,13 @@ class ClientOf extends Client {
   }
 }
 
+test('a node that could not read its keys when it started signs in at the till', async () => {
+  const { id } = await enrol()
+  const { auth } = openAccounts({ config: host.config, db: host.db, vault: openVault(TEST_MASTER_KEY), clock })
+  const device = { id, companyId: cashier.companyId, collectorId: collector } as TillDevice
+  await signInWithPin(auth, systemContext('visitor'), { device, userId: cashier.userId, pin: PIN })
+})
+
 test('a try for which the node was too busy does not count as a wrong PIN', async () => {
   const { device, id } = await enrol()
   const accounts = openAccounts({ config: host.config, db: host.db, vault: openVault(TEST_MASTER_KEY), clock })
