@@ -7,7 +7,7 @@ import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
 import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { countClosing, wakePaymentOfOrder } from '../src/payments/abandoned-queries.ts'
 import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
-import { PAYMENT_POLLS } from '../src/payments/payment-queries.ts'
+import { PAYMENT_POLLS, updatePaymentClosed, updatePaymentReference } from '../src/payments/payment-queries.ts'
 import { pollPayment } from '../src/payments/payment-service.ts'
 import { openAttemptIn } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
@@ -62,6 +62,16 @@ test('a payment that was open for days before it was abandoned is closed again a
   isRefused = false
   await poll()
   assert.equal((await find()).status, 'closed')
+})
+
+test('what became of a payment since it was read stays: that it is paid, and its id at the provider', async () => {
+  const { find, reference, apply } = await openAttempt()
+  const read = await find()
+  await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+  await updatePaymentClosed(world.host.db, read, { now: new Date(world.clock.nowMs), isAsked: true })
+  await updatePaymentReference(world.host.db, { ...read, providerReference: null }, 'another')
+  const { status, providerReference } = await find()
+  assert.deepEqual([status, providerReference], ['paid', reference])
 })
 
 test('an abandoned payment that its provider does not let us close is tried again soon for thirty days, then the operator is told', async () => {

@@ -322,6 +322,10 @@ test('a shop that asks by its reference hears of the newest order while somebody
     assert.deepEqual((await answer()).data.status, 'PAID', 'the money came late for the one before')
     await newest.end(status)
     assert.deepEqual((await answer()).data.status, status, 'somebody pays the newest')
+    await newest.end()
+    assert.deepEqual((await answer()).data.status, 'PAID')
+    await old.end('FULL_REFUNDED')
+    assert.deepEqual((await answer()).data.status, 'EXPIRED', 'nothing of the one before is left')
   }
 })
 

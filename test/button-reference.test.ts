@@ -200,6 +200,11 @@ test('a reference that the shop’s server has is answered with its own order, o
   assert.deepEqual(await answers('CHEAP-0002'), [null, null])
   await pay(other, '1 second')
   assert.deepEqual(await answers('CHEAP-0002'), ['1.00', '1.00'], 'an honest buyer paid the page’s order')
+  await land('CHEAP-0003')
+  const given = await take('CHEAP-0003', '999')
+  assert.deepEqual(await answers('CHEAP-0003'), [null, null])
+  assert.equal((await client.call('DELETE', `/api/next/buy-button/sessions/${given._id}`)).status, 200)
+  assert.deepEqual(await answers('CHEAP-0003'), ['1.00', '1.00'], 'the server sells it no more')
 })
 
 test('what a session of the shop’s server sold, no page sells once it has ended; its buyer is led to his order', async () => {

@@ -4,6 +4,7 @@ import { bringBack } from '../src/assembly/upkeep/by-clock.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
+import { updateOrderAnonymous } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { eventually, startTestService } from './harness/service.ts'
@@ -44,6 +45,13 @@ async function openAttempt(): Promise<string> {
   await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
   return (await world.host.db.one<{ id: string }>(sql`select id from payments where order_id = ${order.id}`)).id
 }
+
+test('an order that is made anonymous by a node that is behind is newer than before, for who sorts by that', async () => {
+  const order = await world.makeOrder(await world.host.createMerchant())
+  const behind = new Date(order.updatedAt.getTime() - HOUR)
+  const after = await world.host.db.tx((tx) => updateOrderAnonymous(tx, order, behind))
+  assert.ok(after.updatedAt > order.updatedAt, after.updatedAt.toISOString())
+})
 
 test('an attempt that waits for money is due again within a minute; one that is over keeps a gap of up to a day', async () => {
   const id = await openAttempt()

@@ -114,6 +114,20 @@ test('IDEMPOTENCY_IN_PROGRESS: a request whose key another one has claimed meanw
     await holder.end()
   }
   assert.equal((await findOrderByCode(host.db, code))?.status, 'INITIAL')
+  const left = await host.db.run(sql`select from idempotency_keys where key = 'overtaken' and claimed_by = 'another'`)
+  assert.equal(left, 1, 'the claim of the other request stays')
+})
+
+test('IDEMPOTENCY_KEY_REUSED: a key whose first request died is taken over by its repetition alone', async () => {
+  const { code } = (await create()).data
+  const save = (email: string) =>
+    host.call('POST', `email/${code}`, { as: merchant, body: { email }, headers: { 'idempotency-key': 'died' } })
+  assert.equal((await save('first@example.org')).status, 200)
+  await host.db.run(sql`
+    update idempotency_keys set response = null, claimed_by = 'dead', locked_until = now() - interval '1 minute'
+    where key = 'died'`)
+  assert.equal((await save('other@example.org')).error.code, 'IDEMPOTENCY_KEY_REUSED')
+  assert.equal((await save('first@example.org')).status, 200)
 })
 
 test('exchangeInfo needs no credential, so whatever stale one comes along is as none', async () => {

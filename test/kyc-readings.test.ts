@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { RemoteProvider } from '../src/compliance/identity-provider.ts'
 import { kycPolls } from '../src/compliance/kyc-polls.ts'
 import { lockKycOfPayer, lockPayer } from '../src/compliance/kyc-queries.ts'
 import type { KycDeps } from '../src/compliance/kyc-service.ts'
@@ -108,21 +109,46 @@ test('a grant of a person stays while its payer finishes what he had open; a ref
   await world.reaches(id, { status: 'approved', eddOutcome: 'refused', spendingLimit: '0.00' })
 })
 
+function providerAt(level: string): RemoteProvider {
+  const access = { appToken: 'sbx:test-token', secretKey: 'test-secret-key', webhookSecret: 'test-webhook-secret' }
+  const urls = { baseUrl: `${world.providersUrl}/sumsub`, sdkUrl: 'http://127.0.0.1/' }
+  return openSumsubProvider({ ...access, ...urls, level, eddLevel: 'enhanced-kyc-level' }, systemClock)
+}
+
 test('a refusal that a node read under another name of the level is news once the name is right', async () => {
   const { id } = await makeApproved()
   await nextOf(id)
   await world.tell('kyc-forged-callback')
   await world.decide(id, 'refuse')
-  const access = { appToken: 'sbx:test-token', secretKey: 'test-secret-key', webhookSecret: 'test-webhook-secret' }
-  const urls = { baseUrl: `${world.providersUrl}/sumsub`, sdkUrl: 'http://127.0.0.1/' }
-  const levels = { level: 'another-name', eddLevel: 'enhanced-kyc-level' }
-  const provider = openSumsubProvider({ ...access, ...urls, ...levels }, systemClock)
+  const provider = providerAt('another-name')
   const { db } = world.host
   const polls = kycPolls({ db, clock: systemClock, provider } as unknown as KycDeps)
   await polls.work(db, { id, companyId: world.boss.companyId ?? '' })
   assert.equal((await world.read(id)).status, 'approved', 'it cannot know what the level stands for')
   await readNow(id)
   await world.reaches(id, { status: 'refused' })
+})
+
+test('what a provider says of a check that has moved to another one meanwhile is not heard', async () => {
+  const { id } = await world.ask(await world.createOrder('1500'), newPayer())
+  const { db } = world.host
+  const isIdle = sql`
+    update kyc_records set next_check_at = null where id = ${id} and applicant_id is not null and lease_until is null`
+  await eventually(
+    () => db.run(isIdle),
+    (rows) => rows === 1,
+  )
+  const provider: RemoteProvider = {
+    ...providerAt('basic-kyc-level'),
+    async fetchReview() {
+      await db.run(sql`update kyc_records set provider = 'manual', last_words = null where id = ${id}`)
+      return { outcome: 'unknown', level: 'basic', providerStatus: 'late', payerMessage: null, reviewedAt: null }
+    },
+  }
+  const polls = kycPolls({ db, clock: systemClock, provider } as unknown as KycDeps)
+  await polls.work(db, { id, companyId: world.boss.companyId ?? '' })
+  const row = sql`select provider, last_words as words, next_check_at as due from kyc_records where id = ${id}`
+  assert.deepEqual(await db.one(row), { provider: 'manual', words: null, due: null })
 })
 
 test('what the provider writes to an erased payer is not kept', async () => {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { openAccounts } from '../src/assembly/accounts.ts'
 import { sql } from '../src/db/db.ts'
+import { systemContext } from '../src/http/request-context.ts'
 import { openVault } from '../src/kernel/vault.ts'
+import type { TillDevice } from '../src/tills/device-queries.ts'
+import { signIn } from '../src/tills/pin-service.ts'
 import { Client, logIn, PASSWORD, type Person, registerManager, totpOf } from './harness/accounts.ts'
 import { createPaid, refundReaches, revert } from './harness/refunds.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
@@ -109,6 +113,27 @@ test('a cashier’s PIN still opens the till, and outlives the old key once it w
   const opened = await signIn(clientAt(later, device))
   assert.equal(opened.status, 200, opened.text)
   assert.equal(await changedAt(), before, 'the PIN is the same')
+})
+
+test('a PIN that is changed while the old one is hashed by the new key stays changed', async () => {
+  const { db } = next
+  await makeFresh()
+  assert.equal((await boss.client.call('PUT', 'users/me/till-pin', { pin: '735190' })).status, 200)
+  const { auth } = openAccounts({ config: next.config, db, vault: openVault(NEXT, [TEST_MASTER_KEY]), clock: Date.now })
+  const passwords: typeof auth.passwords = {
+    ...auth.passwords,
+    async hash(text) {
+      await db.run(sql`update till_pins set pin_hash = 'changed' where user_id = ${boss.userId}`)
+      return auth.passwords.hash(text)
+    },
+  }
+  const device = await db.one<TillDevice>(sql`
+    select id, company_id, collector_id from till_devices where company_id = ${boss.companyId}`)
+  await signIn({ ...auth, passwords }, systemContext('visitor'), { device, userId: boss.userId, pin: '735190' })
+  const { hash } = await db.one<{ hash: string }>(
+    sql`select pin_hash as hash from till_pins where user_id = ${boss.userId}`,
+  )
+  assert.equal(hash, 'changed')
 })
 
 /** Seals with the new key; opens what the old one sealed, as if it were sealed again, and derives nothing from it. */

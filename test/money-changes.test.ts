@@ -97,6 +97,15 @@ test('a changed payout address is mailed to every manager and to the operator: b
   assert.equal((await mailsTo(manager.email, /payout address/)).length, 3, 'none for what changed nothing')
 })
 
+test('payouts go to another network after a fresh second factor only', async () => {
+  const { boss, manager, companyId } = await openCompany()
+  const path = `companies/${companyId}`
+  assert.equal((await boss.call('PUT', path, { settlementAddress: FIRST, settlementNetwork: 8453 })).status, 200)
+  await service.db.run(sql`update sessions set second_factor_at = null where user_id = ${manager.userId}`)
+  assert.equal((await boss.call('PUT', path, { settlementNetwork: 137 })).error.code, 'STEP_UP_REQUIRED')
+  assert.equal((await boss.call('PUT', path, { settlementNetwork: 8453, displayName: 'Shop' })).status, 200)
+})
+
 test('ten such mails within an hour, and the last one says that the next changes are not mailed', async () => {
   const { boss, manager, companyId } = await openCompany()
   for (let time = 0; time < 13; time += 1) {

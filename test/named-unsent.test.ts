@@ -138,6 +138,32 @@ test('a settlement is not sent while a transaction is named for it, nor ever onc
   assert.deepEqual(await poll(), { sent: 1, isNamed: false, handedOver: true })
 })
 
+test('a settlement that a person is asked to send during the last look at the books is not sent', async () => {
+  const { db } = world.host
+  const { companyId, context } = await startSettling(world)
+  let sent = 0
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, watch: async () => null, check: GONE },
+    async pay() {
+      sent += 1
+      return { outcome: 'pending', txHash: null, providerStatus: 'Fund it.' }
+    },
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id: id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, id)
+  const books = {
+    ...deps.books,
+    async findHold() {
+      await db.run(sql`update settlements set handed_over_at = now() where id = ${id}`)
+      return null
+    },
+  }
+  await settlementPolls({ ...deps, books }).work(db, { companyId, id })
+  assert.equal(sent, 0)
+  assert.match((await findSettlement(db, id))?.providerStatus ?? '', /^waits: a person sends it/)
+})
+
 test('a person is asked to send a settlement once all checks pass, which are repeated then; it counts in the day’s sum', async () => {
   const { db } = world.host
   const { companyId, context } = await startSettling(world)

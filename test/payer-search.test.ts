@@ -211,6 +211,24 @@ test('a key that an older node left beside another e-mail is not believed, and t
   assert.deepEqual([await keyPayers({ ...host, log }), await countUnkeyed()], [0, 0])
 })
 
+test('an e-mail that is replaced while the one before is being keyed is found, and the one before is not', async () => {
+  const [old, next] = [newEmail('keyed'), newEmail('saved')]
+  const order = await create()
+  await saveAsBefore(host.vault, order, { email: old })
+  const { db } = host
+  const slow: typeof db = {
+    ...db,
+    async run(statement) {
+      await saveAsBefore(host.vault, order, { email: next })
+      return db.run(statement)
+    },
+  }
+  assert.equal(await keyPayers({ ...host, db: slow, log }), 1)
+  assert.deepEqual((await ask(boss, old)).data.orders, [])
+  assert.equal(await keyPayers({ ...host, log }), 1)
+  assert.deepEqual([await find(boss, old), await find(boss, next)], [[], [order.code]])
+})
+
 test('what cannot be read keeps nobody else from being keyed; what an unknown key sealed waits for that key', async () => {
   const [broken, foreign, sound] = [await create(), await create(), await create()]
   const email = newEmail('sound')

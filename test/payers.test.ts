@@ -174,6 +174,27 @@ test('a new master key reads what the old one sealed, and seals it again', async
   assert.throws(() => host.vault.open(row.sealed, `order:${row.orderId}:payer`))
 })
 
+test('what a payer saves while an older text is sealed again stays', async () => {
+  const code = await create()
+  await save(code, { firstName: 'Old', email: 'old@example.org' })
+  const { db } = host
+  let isSaved = false
+  const slow: typeof db = {
+    ...db,
+    async tx(work) {
+      if (!isSaved) await save(code, { email: 'new@example.org' })
+      isSaved = true
+      return db.tx(work)
+    },
+  }
+  await resealPayers({ db: slow, vault: openVault(Buffer.alloc(32, 9), [TEST_MASTER_KEY]) })
+  assert.equal(isSaved, true)
+  const row = await db.one<{ sealed: string; orderId: string }>(sql`
+    select p.sealed, p.order_id from payer_information p join orders o on o.id = p.order_id where o.code = ${code}`)
+  const { email } = JSON.parse(host.vault.open(row.sealed, `order:${row.orderId}:payer`)) as { email: string }
+  assert.equal(email, 'new@example.org')
+})
+
 test('who paid is erased on request, and by itself when its time is over; the order stays', async () => {
   const [asked, old] = [await create(), await create()]
   for (const code of [asked, old]) await save(code, { firstName: 'Gone' })

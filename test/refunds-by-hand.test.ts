@@ -13,7 +13,7 @@ import { settleRefundIn } from '../src/refunds/refund-settle.ts'
 import { type Client, logIn, logInSuperAdmin, type Person, register, registerManager } from './harness/accounts.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { type Answer, eventually } from './harness/service.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { type Instructions, openShop, type Shop } from './harness/shop.ts'
 
 /** No keys are set: a person sends the money and names the transaction. */
 let shop: Shop
@@ -293,8 +293,9 @@ test('the wallet given at accept goes with its payer once nothing can be refunde
   const accepted = async () => {
     const { code, _id: id } = await shop.create({})
     const body = { paymentChannel: 'crypto', network: shop.chain.chainId, userAddress: newAddress() }
-    assert.equal((await shop.host.call('POST', `accept/${code}`, { as: shop.merchant, body })).status, 200)
-    return { code, id }
+    const { status, data } = await shop.host.call<Instructions>('POST', `accept/${code}`, { as: shop.merchant, body })
+    assert.equal(status, 200)
+    return { code, id, to: data.toAddress }
   }
   const walletOf = async ({ id }: { id: string }) =>
     (
@@ -310,6 +311,16 @@ test('the wallet given at accept goes with its payer once nothing can be refunde
   assert.equal((await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })).status, 200)
   assert.equal(await erase(order), true)
   assert.equal(await walletOf(order), null)
+  const part = await accepted()
+  await shop.chain.pay({ to: part.to, units: 1_000_000n })
+  await shop.makeFinal()
+  await eventually(
+    () => shop.story(part.id),
+    ({ mispayments }) => mispayments.some(({ kind }) => kind === 'under'),
+  )
+  await shop.host.db.run(sql`update orders set status = 'EXPIRED' where id = ${part.id}`)
+  await erase(part)
+  assert.ok(await walletOf(part), 'what came of it may go back')
   const later = (days: number) => ({ db: shop.host.db, clock: () => Date.now() + days * DAY })
   await eraseUserAddressesOlderThan(later(29), 30)
   assert.ok(await walletOf(old))

@@ -228,6 +228,23 @@ test('SuperAdmin and SuperManager sell at a till: by its id, or by its identifie
   assert.equal(crossed.error?.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
 })
 
+test('a session is sold by its own company alone, at its own tills, and not once it has ended', async () => {
+  const admin = await logInSuperAdmin(service)
+  const stranger = await registerManager(service.baseUrl)
+  const theirs = await service.db.one<{ id: string }>(
+    sql`select id from collectors where company_id = ${stranger.companyId}`,
+  )
+  const sessionId = await createSession('12.00')
+  const codeOf = async (client: Client, place: Record<string, string>) =>
+    (await order(client, { sessionId, ...place })).error?.code
+  assert.equal(await codeOf(stranger.client, { websiteUrl: SHOP }), 'UNKNOWN_SESSION')
+  assert.equal(await codeOf(stranger.client, { merchantIdentifier: theirs.id }), 'UNKNOWN_SESSION')
+  assert.equal(await codeOf(admin, { merchantIdentifier: theirs.id }), 'UNKNOWN_MERCHANT_IDENTIFIER')
+  const ended = await service.call('DELETE', `/api/next/buy-button/sessions/${sessionId}`, { as: merchant })
+  assert.equal(ended.status, 200, ended.text)
+  assert.equal(await codeOf(admin, { merchantIdentifier: merchant.collectorId }), 'UNKNOWN_SESSION')
+})
+
 test('whoever guesses a reference gets the state, and nothing that leads to the payer’s or the shop’s page', async () => {
   const alias = `INV-${crypto.randomUUID()}`
   // many shops put the key of the order into these

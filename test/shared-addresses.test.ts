@@ -3,9 +3,15 @@ import { randomInt } from 'node:crypto'
 import { after, before, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { pino } from 'pino'
-import { listTakers, TRANSFERS } from '../src/chain/deposits/reservation-queries.ts'
+import {
+  extendReservation,
+  insertReservation,
+  listTakers,
+  TRANSFERS,
+} from '../src/chain/deposits/reservation-queries.ts'
 import { listUsdcAmong } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
+import { HOUR } from '../src/kernel/clock.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { followChain } from '../src/payments/chain-watch.ts'
 import { checkBeforeEnd, type DepositCheckDeps, nameTransaction } from '../src/payments/deposit-checks.ts'
@@ -346,7 +352,28 @@ test('an order that ends, or whose payer names a transaction, polls its own paym
   assert.ok(first)
   await checkBeforeEnd(deps, [{ companyId: merchant.companyId, id: first.id }])
   assert.deepEqual(await polled(), [first.id])
+  const silent = { ...deposits, auditDeposits: async (_network: number, asked: readonly string[]) => asked }
+  const key = { companyId: merchant.companyId, id: first.id }
+  const ended = await checkBeforeEnd({ ...deps, deposits: silent } as unknown as DepositCheckDeps, [key])
+  assert.deepEqual([ended, await polled()], [[], []], 'while its chain cannot be asked, it does not end')
   const named = await nameTransaction(deps, { actor: actorOf(merchant), code: first.code, txHash, network: null })
   assert.equal(named.counted, false)
   assert.deepEqual(await polled(), [ending, taker].toSorted(), 'its own, and the one that the transaction pays')
+})
+
+test('a place whose time is over is not given to its payment again, also where its address is the company’s once more', async () => {
+  const { db } = host
+  const address = addressOf(7002)
+  await shareAddress(address)
+  const { companyId } = await host.createMerchant()
+  const [now, later] = [new Date(), new Date(Date.now() + HOUR)]
+  const asked = { askedUnits: 1000n, network: 31337, now, until: later }
+  const extend = (until: Date) =>
+    db.tx(async (tx) => {
+      await tx.run(sql`delete from deposit_reservations where address = ${address}`)
+      const place = { companyId, reference: address, address, units: null, sender: null }
+      await insertReservation(tx, place, { askedUnits: 1000n, networks: [], until })
+      return extendReservation(tx, place, asked)
+    })
+  assert.deepEqual([await extend(later), await extend(now)], [{ address, units: null }, undefined])
 })

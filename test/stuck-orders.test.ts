@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Registry } from 'prom-client'
+import { sql } from '../src/db/db.ts'
 import { HOUR, SECOND } from '../src/kernel/clock.ts'
 import { AppError } from '../src/kernel/errors.ts'
 import { expireOrders, openStuckExpiries } from '../src/orders/order-jobs.ts'
@@ -79,6 +80,18 @@ test('one that ended otherwise, or that other data let end, is no longer counted
   assert.equal(await statusOf(order), 'EXPIRED')
   await expireOrders(host.db, refuse, Date.now() + HOUR, checks)
   assert.equal(stuck.count(), 0)
+})
+
+test('an order that another node ended and its payer reopened since it was listed does not expire', async () => {
+  const order = await create()
+  const nowMs = Date.now() + HOUR
+  const beforeEnd = async <Key>(orders: readonly Key[]) => {
+    const until = new Date(nowMs + HOUR)
+    await host.db.run(sql`update orders set status = 'PENDING', expires_at = ${until} where code = ${order.code}`)
+    return orders
+  }
+  await expireOrders(host.db, openTransitionsOf(host), nowMs, { chains: [], beforeEnd })
+  assert.equal(await statusOf(order), 'PENDING')
 })
 
 test('the metric counts them', async () => {

@@ -199,6 +199,13 @@ class ClientOf extends Client {
   }
 }
 
+test('a node that could not read its keys when it started signs in at the till', async () => {
+  const { id } = await enrol()
+  const { auth } = openAccounts({ config: host.config, db: host.db, vault: openVault(TEST_MASTER_KEY), clock })
+  const device = { id, companyId: cashier.companyId, collectorId: collector } as TillDevice
+  await signInWithPin(auth, systemContext('visitor'), { device, userId: cashier.userId, pin: PIN })
+})
+
 test('a try for which the node was too busy does not count as a wrong PIN', async () => {
   const { device, id } = await enrol()
   const accounts = openAccounts({ config: host.config, db: host.db, vault: openVault(TEST_MASTER_KEY), clock })
@@ -208,6 +215,16 @@ test('a try for which the node was too busy does not count as a wrong PIN', asyn
   for (let tried = 0; tried < MOST_WRONG; tried += 1)
     await assert.rejects(signInWithPin(deps, systemContext('visitor'), wanted), { code: 'BUSY' })
   assert.equal((await signIn(device, cashier)).status, 200)
+})
+
+test('only cashiers of its own company are given a till', async () => {
+  const shop = await registerManager(host.baseUrl)
+  const theirs = await register(host.baseUrl, { role: 'Cashier', companyName: shop.companyId })
+  for (const person of [boss, shop, theirs]) {
+    const { status, error } = await give(cashier, person)
+    assert.deepEqual([status, error?.details?.[0]?.path], [422, 'cashiers'])
+  }
+  assert.equal((await give(cashier)).status, 200)
 })
 
 test('who loses the till while the PIN is being checked does not sign in, and sells on no renewed token', async () => {
@@ -308,6 +325,34 @@ test('a shift counts what this person sold since the sign-in; the customer’s s
     { origin: 'https://evil.example' },
   )
   assert.equal(foreign.error.code, 'CROSS_SITE_REQUEST')
+})
+
+test('a shift counts the sales of its own till, not what the same person sells at another', async () => {
+  const { device } = await enrol()
+  await signIn(device, cashier)
+  const { salesPointId } = await host.db.one<{ salesPointId: string }>(
+    sql`select sales_point_id from collectors where id = ${collector}`,
+  )
+  const bar = await boss.client.post<{ _id: string }>('collectors/add', { identifier: 'PUB', salePoint: salesPointId })
+  await boss.client.call('PUT', `collectors/${bar.data._id}`, { cashiers: [cashier.userId] })
+  const made = await boss.client.post<Device>('till-devices', { name: 'Pub', collector: bar.data._id })
+  const elsewhere = new Client(host.baseUrl)
+  await elsewhere.post('till/enrol', { enrolmentCode: made.data.enrolmentCode })
+  assert.equal((await signIn(elsewhere, cashier)).status, 200)
+  const sold = await sell(elsewhere, { merchantIdentifier: bar.data._id })
+  await host.db.run(sql`
+    update orders set status = 'PAID', paid_at = now(), paid_units = to_units where code = ${sold.data.code}`)
+  const shiftAt = async (one: Client) => {
+    const { data } = await one.get<{ created: number; sums: unknown[] }>('till/shift')
+    return [data.created, data.sums.length]
+  }
+  assert.deepEqual(
+    [await shiftAt(device), await shiftAt(elsewhere)],
+    [
+      [0, 0],
+      [1, 1],
+    ],
+  )
 })
 
 test('whoever signs in again goes on with the shift; a session that ended, or that nobody used, begins none', async () => {

@@ -114,7 +114,7 @@ export async function signIn(
   const stored = await queries.findPin(db, userId)
   const match = await matchPin(deps, { deviceId: device.id, userId, pin, pinHash: stored?.pinHash ?? null })
   if (match === null) return refuse(deps, context, { device, userId, left: MOST_WRONG - tries })
-  return db.tx(async (tx) => {
+  const signedIn = await db.tx(async (tx) => {
     // checking the PIN takes a while: a change of the person's rights meanwhile finds the session, or is noticed here
     const user = await lockUserById(tx, userId)
     if (!user) throw new AppError('INVALID_CREDENTIALS')
@@ -131,6 +131,7 @@ export async function signIn(
     const started = await sessions.start(tx, { ...session, secondFactorAt: null, context })
     const facts = { actor: `user:${userId}`, companyId: device.companyId, object: `till-device:${device.id}` }
     await audit.write(tx, context, { action: 'session.till-sign-in', ...facts })
-    return { user, started, accessToken: await sessions.issue(started.session, user) }
+    return { user, started }
   })
+  return { ...signedIn, accessToken: await sessions.issue(signedIn.started.session, signedIn.user) }
 }
