@@ -16,6 +16,10 @@ final class ComptoirError extends RuntimeException
         public readonly ?string $requestId = null,
         public readonly array $details = [],
         public readonly ?string $docs = null,
+        /** With which the call was sent. The same call with it is done once: the service keeps it for 48 hours. */
+        public readonly ?string $idempotencyKey = null,
+        /** The answer to a try was lost, so the call may have been done. Repeat it under $idempotencyKey. */
+        public readonly bool $mayBeDone = false,
     ) {
         parent::__construct($message);
     }
@@ -65,6 +69,7 @@ final class Comptoir
      * @param string|null $idempotencyKey 1 to 255 printable characters of ASCII
      * @return mixed the data; of an answer that is no JSON, a download for example, its bytes
      * @throws InvalidArgumentException
+     * @throws ComptoirError with the Idempotency-Key of a POST, under which the same call may be repeated
      */
     public function call(string $method, string $path, array $body = [], ?string $idempotencyKey = null): mixed
     {
@@ -79,13 +84,15 @@ final class Comptoir
         if ($idempotencyKey !== null && preg_match('/^[\x20-\x7e]{1,255}\z/', $idempotencyKey) !== 1) {
             throw new InvalidArgumentException('idempotencyKey must be 1 to 255 printable characters of ASCII; encode or hash any other');
         }
-        if ($method === 'POST') {
-            $headers[] = 'idempotency-key: ' . ($idempotencyKey ?? bin2hex(random_bytes(16)));
+        $key = $method === 'POST' ? $idempotencyKey ?? bin2hex(random_bytes(16)) : null;
+        if ($key !== null) {
+            $headers[] = "idempotency-key: $key";
         }
         if ($method === 'POST' || $body !== []) {
             $headers[] = 'content-type: application/json';
             $content = json_encode($body === [] ? new stdClass() : $body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
         }
+        $wasOpen = false;
         for ($attempt = 0; ; $attempt++) {
             [$status, $text, $retryAfter, $ignored, $isFile] = $this->send($method, $path, $headers, $content);
             $isFile = $isFile && $takesFiles;
@@ -102,13 +109,22 @@ final class Comptoir
             $code = $textOf('code') ?? ($status === 0 ? 'CONNECTION_FAILED' : 'UNEXPECTED_ANSWER');
             $wait = $retryAfter ?? 0.4 * 2 ** $attempt;
             $again = in_array($status, [0, 429, 502, 503], true) || $code === 'IDEMPOTENCY_IN_PROGRESS';
+            // the service says itself that it did nothing
+            $isUndone = $status === 429 || ($status === 503 && $code === 'BUSY');
+            $isOpen = $status < 400 || $status >= 500 || $code === 'IDEMPOTENCY_IN_PROGRESS';
+            $wasOpen = $isUndone ? $wasOpen : $isOpen;
             $isLate = self::now() + $wait >= $this->until;
             if (!$again || $attempt >= $this->maxRetries || $wait > 60 || $isLate) {
                 $message = $textOf('message') ?? "$method $path: " . ($status === 0
                     ? 'no answer of Comptoir'
                     : "the answer $status is not one of Comptoir. Check the address.");
+                $mayBeDone = $key !== null && $wasOpen;
+                if ($mayBeDone) {
+                    $message = rtrim($message, '.') . ". It may have been done. To do it once, repeat it with the idempotencyKey $key.";
+                }
                 $details = is_array($error['details'] ?? null) ? $error['details'] : [];
-                throw new ComptoirError($status, $code, $message, $textOf('requestId'), $details, $textOf('docs'));
+                $page = $textOf('docs');
+                throw new ComptoirError($status, $code, $message, $textOf('requestId'), $details, $page, $key, $mayBeDone);
             }
             usleep((int) ($wait * 1_000_000));
         }
