@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { readOpenApi } from '../scripts/print-sdk.ts'
+import { type OpenApi, operationsOf, type Schema } from '../src/http/openapi/document.ts'
 
 /* What the one-file clients send, and what their errors say of it. No service: a server that notes what comes. */
 
@@ -71,3 +74,44 @@ for (const [command, repeat] of Object.entries(REPEATS)) {
     assert.equal(busy?.[2], 'Busy.')
   })
 }
+
+/** Names whose values are objects, anywhere in a body. */
+function objectNames(document: OpenApi): string[] {
+  const names = new Set<string>()
+  const visit = (given: Schema | undefined, name = ''): void => {
+    const schema = given?.$ref ? document.components.schemas[given.$ref.split('/').at(-1) ?? ''] : given
+    if (schema === undefined) return
+    for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]) visit(part, name)
+    if (name !== '' && [schema.type].flat().includes('object')) names.add(name)
+    for (const [inner, field] of Object.entries(schema.properties ?? {})) visit(field, inner)
+    visit(schema.items)
+    if (typeof schema.additionalProperties === 'object') visit(schema.additionalProperties)
+  }
+  for (const { operation } of operationsOf(document)) visit(operation.requestBody?.content['application/json']?.schema)
+  return [...names].sort()
+}
+
+test('the PHP client knows each field of a body that is an object', async () => {
+  const list = /const OBJECTS = \[([^\]]*)\]/.exec(readFileSync(join(SDK, 'php/Comptoir.php'), 'utf8'))?.[1] ?? ''
+  assert.deepEqual(
+    [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name),
+    objectNames(await readOpenApi()),
+  )
+})
+
+test('PHP: maps go out as objects, whatever their names, and lists as lists', { skip: !isThere('php') }, async () => {
+  const { sent } = await runPhp(`
+    $api->createOrder(['metadata' => []]);
+    $api->createOrder(['metadata' => ['a', 'b'], 'goods' => ['name' => 'Tea']]);
+    $api->call('PUT', '/api/next/x', ['scopes' => [], 'events' => ['order.paid'], 'texts' => ['de' => []]]);
+    $api->confirmOrder('c');`)
+  assert.deepEqual(
+    sent.map(({ body }) => body),
+    [
+      '{"metadata":{}}',
+      '{"metadata":{"0":"a","1":"b"},"goods":{"name":"Tea"}}',
+      '{"scopes":[],"events":["order.paid"],"texts":{"de":{}}}',
+      '{}',
+    ],
+  )
+})

@@ -35,6 +35,12 @@ final class Comptoir
     /** Seconds; curl counts milliseconds in 31 bits. */
     private const LONGEST_TIMEOUT = 2_147_483;
 
+    /** Fields of bodies that are objects in the API document. PHP's arrays do not tell an empty map from a list. */
+    private const OBJECTS = [
+        'addressProof', 'clientExtensionResults', 'de', 'en', 'es', 'fr', 'goods', 'it', 'metadata', 'passkey',
+        'payerInformation', 'refundLimits', 'response', 'settings', 'texts',
+    ];
+
     /** When the time of this client is over. */
     private readonly float $until;
 
@@ -90,7 +96,7 @@ final class Comptoir
         }
         if ($method === 'POST' || $body !== []) {
             $headers[] = 'content-type: application/json';
-            $content = json_encode($body === [] ? new stdClass() : $body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+            $content = json_encode(self::withObjects($body), JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
         }
         $wasOpen = false;
         for ($attempt = 0; ; $attempt++) {
@@ -128,6 +134,23 @@ final class Comptoir
             }
             usleep((int) ($wait * 1_000_000));
         }
+    }
+
+    /** A body, or an object inside one, as json_encode takes it for an object, whatever its names are. */
+    private static function withObjects(array $object): object
+    {
+        foreach ($object as $name => $value) {
+            $object[$name] = is_array($value) ? self::inside($name, $value) : $value;
+        }
+        return (object) $object;
+    }
+
+    private static function inside(string|int $name, array $value): object|array
+    {
+        if (!array_is_list($value) || in_array($name, self::OBJECTS, true)) {
+            return self::withObjects($value);
+        }
+        return array_map(fn ($one) => is_array($one) ? self::inside('', $one) : $one, $value);
     }
 
     /**
