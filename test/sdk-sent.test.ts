@@ -115,3 +115,16 @@ test('PHP: maps go out as objects, whatever their names, and lists as lists', { 
     ],
   )
 })
+
+test('Python: a time without a zone is the machine’s, one with a zone its own', { skip: !isThere('python3') }, async () => {
+  const { sent } = await runPython(
+    `
+at = datetime.datetime(2026, 1, 1, 12)
+for to in (at, at.replace(tzinfo=datetime.timezone.utc), at.date()):
+    list(api.list_orders(to=to))
+`,
+    { TZ: 'Asia/Kolkata' },
+  )
+  const times = sent.map(({ url }) => new URL(url, 'http://x').searchParams.get('to'))
+  assert.deepEqual(times, ['2026-01-01T12:00:00+05:30', '2026-01-01T12:00:00+00:00', '2026-01-01'])
+})

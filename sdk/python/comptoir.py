@@ -1,6 +1,7 @@
 """Comptoir in one file: the ten commonest calls and webhook verification. Python 3.9 or newer, no dependency."""
 
 import base64
+import datetime
 import hashlib
 import hmac
 import http.client
@@ -112,7 +113,10 @@ class Comptoir:
         return self._order("GET", "/status/order/" + _segment("reference", reference) + _query({"companyId": company_id}))
 
     def list_orders(self, **filters):
-        """All orders that the filters match, page after page: status=["PAID", "REFUNDED"], **{"from": "2026-01-01"}."""
+        """All orders that the filters match, page after page: status=["PAID", "REFUNDED"], **{"from": "2026-01-01"}.
+
+        A datetime without a zone is taken as the machine's local time.
+        """
         query = {"limit": 100, **filters}
         while True:
             page = self._order("GET", _query(query))
@@ -206,6 +210,9 @@ def _query(filters):
             return "true" if value else "false"
         if isinstance(value, (list, tuple, set)):
             return ",".join(value)
+        # the service takes no time without a zone; Python means the machine's own by it
+        if isinstance(value, datetime.datetime) and value.utcoffset() is None:
+            value = value.astimezone()
         return value.isoformat() if hasattr(value, "isoformat") else value
 
     return "?" + urllib.parse.urlencode({name: text(value) for name, value in filters.items() if value is not None})
