@@ -30,7 +30,10 @@ async function run(command: string, args: string[], env = {}): Promise<{ sent: S
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const child = spawn(command, args, { env: { ...process.env, ...env, URL: url }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(command, args, {
+    env: { ...process.env, ...env, URL: url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const out = Buffer.concat(await child.stdout.toArray()).toString()
   server.closeAllConnections()
   server.close()
@@ -68,9 +71,15 @@ for (const [command, repeat] of Object.entries(REPEATS)) {
   if (!isThere(command)) continue
   test(`${command}: the error of a refund without an answer names the key under which it is made once`, async () => {
     const { sent, out } = await repeat()
-    const [lost, busy] = out.trim().split('\n').map((line) => JSON.parse(line) as [string, boolean, string])
+    const [lost, busy] = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as [string, boolean, string])
     assert.deepEqual([lost?.[0], lost?.[1], busy?.[0], busy?.[1]], [sent[0]?.key, true, sent[1]?.key, false])
-    assert.match(lost?.[2] ?? '', new RegExp(` It may have been done\\. .*repeat it with the idempotency_?key ${lost?.[0]}\\.$`, 'i'))
+    assert.match(
+      lost?.[2] ?? '',
+      new RegExp(` It may have been done\\. .*repeat it with the idempotency_?key ${lost?.[0]}\\.$`, 'i'),
+    )
     assert.equal(busy?.[2], 'Busy.')
   })
 }
@@ -116,7 +125,9 @@ test('PHP: maps go out as objects, whatever their names, and lists as lists', { 
   )
 })
 
-test('Python: a time without a zone is the machine’s, one with a zone its own', { skip: !isThere('python3') }, async () => {
+test('Python: a time without a zone is the machine’s, one with a zone its own', {
+  skip: !isThere('python3'),
+}, async () => {
   const { sent } = await runPython(
     `
 at = datetime.datetime(2026, 1, 1, 12)
