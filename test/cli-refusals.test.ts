@@ -272,11 +272,7 @@ async function openLossy() {
     if (method === 'POST') keys.push(headers['idempotency-key']?.toString())
     if (method === 'POST' && !url.endsWith('/made')) return void response.destroy()
     const isKnown = url.includes(order.code) || url.includes('/status/order/button')
-    const data = url.includes('search=')
-      ? { orders: [], nextCursor: null }
-      : method === 'POST'
-        ? { refundId: 'r1' }
-        : order
+    const data = url.includes('search=') ? { orders: [], nextCursor: null } : method === 'POST' ? { refundId: 'r1' } : order
     const isFine = url.includes('search=') || method === 'POST' || isKnown
     const body = isFine ? { data } : { error: { code: 'ORDER_NOT_FOUND', message: 'No such order.' } }
     response.writeHead(isFine ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -306,6 +302,16 @@ test('a refund whose answer was lost is said to be made perhaps, with the comman
   assert.match(create.err, /repeat exactly this: comptoir orders create --amount 5 --currency EUR --key [\w-]{36}\n$/)
   const wrong = await comptoirAt(url, 'orders', 'refund', code, '--key', 'é')
   assert.deepEqual([wrong.code, wrong.err.split('\n')[0]], [2, '--key takes 1 to 255 printable characters of ASCII.'])
+})
+
+test('a reference that only a visitor gave an order of a buy button is no name of it: no money moves by it', async (t) => {
+  const { url, keys, code, close } = await openLossy()
+  t.after(close)
+  for (const command of ['refund', 'wait', 'show']) {
+    const { code: exit, out, err } = await comptoirAt(url, 'orders', command, 'button-7')
+    const reason = `No order of yours has the reference "button-7". The buy button’s order ${code} carries it: use the code.\n`
+    assert.deepEqual([exit, out, err, keys], [1, '', reason, []], command)
+  }
 })
 
 test('a damaged file of logins is named, and a login repairs it and keeps a copy', async () => {
