@@ -272,7 +272,11 @@ async function openLossy() {
     if (method === 'POST') keys.push(headers['idempotency-key']?.toString())
     if (method === 'POST' && !url.endsWith('/made')) return void response.destroy()
     const isKnown = url.includes(order.code) || url.includes('/status/order/button')
-    const data = url.includes('search=') ? { orders: [], nextCursor: null } : method === 'POST' ? { refundId: 'r1' } : order
+    const data = url.includes('search=')
+      ? { orders: [], nextCursor: null }
+      : method === 'POST'
+        ? { refundId: 'r1' }
+        : order
     const isFine = url.includes('search=') || method === 'POST' || isKnown
     const body = isFine ? { data } : { error: { code: 'ORDER_NOT_FOUND', message: 'No such order.' } }
     response.writeHead(isFine ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(body))

@@ -6,7 +6,7 @@ declare(strict_types=1);
  * Comptoir in one file: the ten commonest calls and webhook verification. PHP 8.1 or newer, with curl or
  * allow_url_fopen; no dependency.
  */
-final class ComptoirError extends RuntimeException
+final class ComptoirError extends \RuntimeException
 {
     public function __construct(
         public readonly int $status,
@@ -26,7 +26,7 @@ final class ComptoirError extends RuntimeException
 }
 
 /** The webhook must not be believed. Answer 400. */
-final class WebhookVerificationError extends RuntimeException
+final class WebhookVerificationError extends \RuntimeException
 {
 }
 
@@ -59,7 +59,7 @@ final class Comptoir
         ?float $deadline = null,
     ) {
         if ($timeout < 1) {
-            throw new InvalidArgumentException('timeout must be at least 1 s');
+            throw new \InvalidArgumentException('timeout must be at least 1 s');
         }
         $this->until = $deadline === null ? INF : self::now() + $deadline;
     }
@@ -88,7 +88,7 @@ final class Comptoir
         $headers = ["x-api-key: {$this->apiKey}", "x-api-secret: {$this->apiSecret}", 'accept: application/json'];
         $content = null;
         if ($idempotencyKey !== null && preg_match('/^[\x20-\x7e]{1,255}\z/', $idempotencyKey) !== 1) {
-            throw new InvalidArgumentException('idempotencyKey must be 1 to 255 printable characters of ASCII; encode or hash any other');
+            throw new \InvalidArgumentException('idempotencyKey must be 1 to 255 printable characters of ASCII; encode or hash any other');
         }
         $key = $method === 'POST' ? $idempotencyKey ?? bin2hex(random_bytes(16)) : null;
         if ($key !== null) {
@@ -231,7 +231,7 @@ final class Comptoir
         $text = fn (mixed $value) => match (true) {
             is_bool($value) => $value ? 'true' : 'false',
             is_array($value) => implode(',', $value),
-            $value instanceof DateTimeInterface => $value->format(DATE_ATOM),
+            $value instanceof \DateTimeInterface => $value->format(DATE_ATOM),
             default => $value,
         };
         return '?' . http_build_query(array_map($text, $filters));
@@ -244,7 +244,7 @@ final class Comptoir
     private static function segment(string $name, string $value): string
     {
         if (in_array(trim($value), ['', '.', '..'], true)) {
-            throw new InvalidArgumentException("$name is '$value': nothing was sent, because without it the call means something else");
+            throw new \InvalidArgumentException("$name is '$value': nothing was sent, because without it the call means something else");
         }
         return rawurlencode($value);
     }
@@ -272,7 +272,7 @@ final class Comptoir
     }
 
     /** All orders that the filters match, page after page: ['status' => ['PAID', 'REFUNDED'], 'from' => '2026-01-01']. */
-    public function listOrders(array $filters = []): Generator
+    public function listOrders(array $filters = []): \Generator
     {
         do {
             $page = $this->order('GET', self::query(['limit' => 100, ...$filters]));
