@@ -20,8 +20,8 @@ async function isCode(client: Comptoir, named: string): Promise<boolean> {
 }
 
 /**
- * The newest order with this alias. The service answers a reference that no alias has by an order of a buy button, which
- * any visitor may have named so: money must not move by it.
+ * The newest order with this alias. The service answers a reference that no alias has by an order of a buy button,
+ * which any visitor may have named so: money must not move by it.
  * @throws Error that order carries the reference, and no other one
  */
 async function codeByAlias(client: Comptoir, named: string): Promise<string | undefined> {

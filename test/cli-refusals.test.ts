@@ -263,7 +263,7 @@ test('an order is found by its reference, also one that looks like a code, or th
   assert.equal(await codeOf(old.code), old.code)
 })
 
-/** A service that knows one order, loses each answer to a POST and reads no refund; `button`: its reference is a visitor's. */
+/** A service that knows one order, also by a reference of a visitor (`button…`), and loses each answer to a POST. */
 async function openLossy() {
   const keys: (string | undefined)[] = []
   const order = { code: 'A'.repeat(24), status: 'PAID', alias: null }

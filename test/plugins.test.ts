@@ -51,7 +51,7 @@ test('both zips hold the module, the client and the shared part', async () => {
   assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 33)
 })
 
-/** Classes of PHP's own that a packed file names without a backslash would be looked for in the module's namespace. */
+/** Prints, too, what of PHP's own a packed file names without a backslash: it would be looked for in the namespace. */
 const beside = (folder: string): string => `
   require '${join(import.meta.dirname, '../sdk/php/Comptoir.php')}';
   foreach (['woocommerce' => 'comptoir', 'prestashop' => 'comptoirpay'] as $name => $module) {
