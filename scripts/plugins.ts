@@ -17,10 +17,11 @@ const SHARED = {
 }
 const FRONT = 'controllers/front'
 
-type Pack = { folder: string; files: Record<string, string> }
+type Pack = { folder: string; namespace: string; files: Record<string, string> }
 const PACKS: Record<string, Pack> = {
   'comptoir-woocommerce.zip': {
     folder: 'comptoir',
+    namespace: 'ComptoirForWooCommerce',
     files: {
       'comptoir.php': 'plugins/woocommerce/comptoir.php',
       'gateway.php': 'plugins/woocommerce/gateway.php',
@@ -28,11 +29,13 @@ const PACKS: Record<string, Pack> = {
       'kept.php': 'plugins/woocommerce/kept.php',
       'orders.php': 'plugins/woocommerce/orders.php',
       'blocks.php': 'plugins/woocommerce/blocks.php',
+      'uninstall.php': 'plugins/woocommerce/uninstall.php',
       'blocks.js': 'plugins/woocommerce/blocks.js',
     },
   },
   'comptoir-prestashop.zip': {
     folder: 'comptoirpay',
+    namespace: 'ComptoirForPrestaShop',
     files: {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
       'ComptoirLog.php': 'plugins/prestashop/ComptoirLog.php',
@@ -52,13 +55,36 @@ const PACKS: Record<string, Pack> = {
   },
 }
 
+const CLASSES = [
+  ...['Comptoir', 'ComptoirError', 'WebhookVerificationError'],
+  ...['ShopOrder', 'ShopPayment', 'ShopPayments', 'ShopPlace', 'ShopRound'],
+]
+const STRICT = 'declare(strict_types=1);\n'
+
+/**
+ * The shared classes in the module's own namespace: a shop may load another copy of the client, of any version, into
+ * the same process.
+ * @throws Error for a file of PHP without a place for it
+ */
+function packed(file: string, { namespace }: Pack): string {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  if (!file.endsWith('.php')) return text
+  const uses = CLASSES.filter((name) => new RegExp(`\\b${name}\\b`).test(text)).map(
+    (name) => `use ${namespace}\\${name};\n`,
+  )
+  const lines = Object.values(SHARED).includes(file) ? `namespace ${namespace};\n` : uses.join('')
+  if (lines === '') return text
+  if (!text.includes(STRICT)) throw new Error(`${file} does not begin with ${STRICT.trim()}`)
+  return text.replace(STRICT, () => `${STRICT}\n${lines}`)
+}
+
 /** Writes both zips into a folder. @returns their names */
 export async function packPlugins(target: string): Promise<string[]> {
   mkdirSync(target, { recursive: true })
-  for (const [name, { folder, files }] of Object.entries(PACKS)) {
-    const entries = Object.entries({ ...files, ...SHARED, 'LICENSE.txt': 'LICENSE' }).map(([file, source]) => ({
-      name: `${folder}/${file}`,
-      content: readFileSync(join(ROOT, source), 'utf8'),
+  for (const [name, pack] of Object.entries(PACKS)) {
+    const entries = Object.entries({ ...pack.files, ...SHARED, 'LICENSE.txt': 'LICENSE' }).map(([file, source]) => ({
+      name: `${pack.folder}/${file}`,
+      content: packed(source, pack),
     }))
     const parts: Buffer[] = []
     for await (const part of zipFile(entries, new Date())) parts.push(part)

@@ -100,6 +100,42 @@ test('an answer that is cut off or stalls is lost and tried again; what is not C
   )
 })
 
+test('an error names the key under which its call may be repeated, and whether it may have been done', async () => {
+  const answers: Record<string, Reply> = {
+    lost: (_, response) => void response.destroy(),
+    gateway: (_, response) => void response.writeHead(502, { 'retry-after': '0' }).end('<html>'),
+    page: (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+    // busy after a try whose answer was lost: that one may have been done
+    later: (_, response, count) =>
+      count % 2 ? response.destroy() : fail(response, 503, 'BUSY', { 'retry-after': '0' }),
+    busy: (_, response) => fail(response, 503, 'BUSY', { 'retry-after': '0' }),
+    refused: (_, response) => fail(response, 409, 'ORDER_STATE_CONFLICT'),
+  }
+  const reply: Reply = (request, response, count) =>
+    answers[request.url.split('/').at(-1) ?? '']?.(request, response, count)
+  await withServer(
+    reply,
+    async (client, seen) => {
+      for (const code of Object.keys(answers)) {
+        seen.length = 0
+        const options = code === 'refused' ? { idempotencyKey: 'return-7' } : {}
+        const error: unknown = await client.orders.refund(code, { amount: '4.00' }, options).catch((thrown) => thrown)
+        assert.ok(isComptoirError(error))
+        const { idempotencyKey: key = '', mayBeDone, message } = error
+        assert.deepEqual(new Set(seen.map(({ headers }) => headers['idempotency-key'])), new Set([key]), code)
+        assert.equal(mayBeDone, !['busy', 'refused'].includes(code), code)
+        assert.equal(
+          message.endsWith(` It may have been done. To do it once, repeat it with the idempotencyKey ${key}.`),
+          mayBeDone,
+        )
+      }
+      const read: unknown = await client.orders.get('lost').catch((thrown) => thrown)
+      assert.ok(isComptoirError(read) && read.idempotencyKey === undefined && !read.mayBeDone)
+    },
+    { maxRetries: 1 },
+  )
+})
+
 test('a refusal is not repeated; the error has code, status, request id, details and page', async () => {
   const reply: Reply = (_, response) => fail(response, 404, 'ORDER_NOT_FOUND', { 'x-request-id': 'req-1' })
   await withServer(reply, async (client, seen) => {

@@ -13,6 +13,8 @@ export type ErrorFacts = {
   requestId?: string | undefined
   details?: ErrorDetail[] | undefined
   docs?: string | undefined
+  idempotencyKey?: string | undefined
+  mayBeDone?: boolean | undefined
   cause?: unknown
 }
 
@@ -25,6 +27,10 @@ export class ComptoirError extends Error {
   readonly requestId: string | undefined
   readonly details: ErrorDetail[]
   readonly docs: string | undefined
+  /** With which the call was sent. The same call with it is done once: the service keeps it for 48 hours. */
+  readonly idempotencyKey: string | undefined
+  /** The answer to a try was lost, so the call may have been done. Repeat it under `idempotencyKey`. */
+  readonly mayBeDone: boolean
 
   constructor(facts: ErrorFacts) {
     super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause })
@@ -33,6 +39,8 @@ export class ComptoirError extends Error {
     this.requestId = facts.requestId
     this.details = facts.details ?? []
     this.docs = facts.docs
+    this.idempotencyKey = facts.idempotencyKey
+    this.mayBeDone = facts.mayBeDone ?? false
   }
 }
 
@@ -42,6 +50,10 @@ export const isComptoirError = (error: unknown, ...codes: ComptoirErrorCode[]): 
 
 const TEMPORARY: readonly number[] = [0, 429, 502, 503, 504]
 
-/** Whether the same call may succeed later: no answer came, or the service or a proxy before it is busy or away. */
+/**
+ * Whether the same call may succeed later: no answer came, or the service or a proxy before it is busy or away. It may
+ * have been done all the same: repeat a call that changes something under `error.idempotencyKey`, as the second of two
+ * refunds under two keys is a second refund.
+ */
 export const isTemporary = (error: unknown): error is ComptoirError =>
   error instanceof ComptoirError && TEMPORARY.includes(error.status)

@@ -64,6 +64,18 @@ const isLost = ({ code }: ComptoirError): boolean => code === 'CONNECTION_FAILED
 /** The service says itself that it did nothing. A gateway’s 502 or 503 may come after it has done what was asked. */
 const isUndone = ({ status, code }: ComptoirError): boolean => status === 429 || (status === 503 && code === 'BUSY')
 
+/** Whether the call may have been done, for all that this answer says. */
+const isOpen = (error: ComptoirError): boolean =>
+  !isUndone(error) && (error.status < 400 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS')
+
+/** The error of a call that may change something, with what its caller needs to repeat it safely. */
+function forRepetition(error: ComptoirError, idempotencyKey: string | undefined, mayBeDone: boolean): ComptoirError {
+  const { status, code, requestId, details, docs, cause } = error
+  const how = idempotencyKey ? ` To do it once, repeat it with the idempotencyKey ${idempotencyKey}.` : ''
+  const message = mayBeDone ? `${error.message} It may have been done.${how}` : error.message
+  return new ComptoirError({ status, code, message, requestId, details, docs, cause, idempotencyKey, mayBeDone })
+}
+
 function urlOf(baseUrl: string, path: string, query: Record<string, unknown> = {}): string {
   const url = new URL(path, `${baseUrl.replace(/\/+$/, '')}/`)
   for (const [name, value] of Object.entries(query)) {
@@ -190,7 +202,7 @@ function refuseWrongTime(timeoutMs: number | undefined): void {
 }
 
 /** What is sent, the same for each try. */
-type Sent = { url: string; init: RequestInit }
+type Sent = { url: string; init: RequestInit; key: string | undefined }
 
 /** Sends calls: credentials, timeout, retries, uniform errors. */
 export class Transport {
@@ -215,9 +227,8 @@ export class Transport {
     return this.#options.baseUrl.replace(/\/+$/, '')
   }
 
-  #headers(call: Call): Record<string, string> {
+  #headers(call: Call, key: string | undefined): Record<string, string> {
     const { apiKey, apiSecret, accessToken } = this.#options
-    const key = call.keyed ? (call.options?.idempotencyKey ?? newKey()) : undefined
     if (key !== undefined && !IDEMPOTENCY_KEY.test(key))
       throw new TypeError('idempotencyKey must be 1 to 255 printable characters of ASCII; encode or hash any other')
     return {
@@ -234,11 +245,13 @@ export class Transport {
   /** Inside a try, the caller's mistakes would look like a lost connection. @throws TypeError */
   #prepare(call: Call): Sent {
     refuseWrongTime(call.options?.timeoutMs)
-    const headers = this.#headers(call)
+    const key = call.keyed ? (call.options?.idempotencyKey ?? newKey()) : undefined
+    const headers = this.#headers(call, key)
     // refuses what no header can carry
     new Headers(headers)
     const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) }
     return {
+      key,
       url: urlOf(this.baseUrl, call.path, call.query),
       init: { method: call.method, headers, redirect: 'manual', ...body },
     }
@@ -287,6 +300,8 @@ export class Transport {
     const isKnown = Boolean(this.#options.accessToken || this.#options.apiSecret)
     const repeats = keyed === true || (keyed === 'withCredential' && isKnown) || method !== 'POST'
     const maxRetries = options?.maxRetries ?? this.#options.maxRetries ?? 3
+    const keptKey = repeats ? sent.key : undefined
+    let wasOpen = false
     for (let attempt = 0; ; attempt += 1) {
       let error: ComptoirError
       let retryAfter: string | null = null
@@ -305,7 +320,9 @@ export class Transport {
       }
       const again = repeats ? isRetryable(error) || isLost(error) : isUndone(error)
       const waitMs = delayMs(attempt, retryAfter)
-      if (!again || attempt >= maxRetries || waitMs > LONGEST_WAIT_MS) throw error
+      wasOpen = isOpen(error) || (wasOpen && isUndone(error))
+      if (!again || attempt >= maxRetries || waitMs > LONGEST_WAIT_MS)
+        throw method === 'GET' ? error : forRepetition(error, keptKey, wasOpen)
       await sleep(waitMs, options?.signal)
     }
   }

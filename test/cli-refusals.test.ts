@@ -263,6 +263,61 @@ test('an order is found by its reference, also one that looks like a code, or th
   assert.equal(await codeOf(old.code), old.code)
 })
 
+/** A service that knows one order, also by a reference of a visitor (`button…`), and loses each answer to a POST. */
+async function openLossy() {
+  const keys: (string | undefined)[] = []
+  const order = { code: 'A'.repeat(24), status: 'PAID', alias: null }
+  const server = createServer((request, response) => {
+    const { method, url = '', headers } = request
+    if (method === 'POST') keys.push(headers['idempotency-key']?.toString())
+    if (method === 'POST' && !url.endsWith('/made')) return void response.destroy()
+    const isKnown = url.includes(order.code) || url.includes('/status/order/button')
+    const data = url.includes('search=')
+      ? { orders: [], nextCursor: null }
+      : method === 'POST'
+        ? { refundId: 'r1' }
+        : order
+    const isFine = url.includes('search=') || method === 'POST' || isKnown
+    const body = isFine ? { data } : { error: { code: 'ORDER_NOT_FOUND', message: 'No such order.' } }
+    response.writeHead(isFine ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, keys, code: order.code, close: () => server.close() }
+}
+
+test('a refund whose answer was lost is said to be made perhaps, with the command that makes it once', async (t) => {
+  const { url, keys, code, close } = await openLossy()
+  t.after(close)
+  const first = await comptoirAt(url, 'orders', 'refund', code, '--amount', '4', '--reason', "it's cold")
+  const [key] = keys
+  assert.deepEqual([first.code, first.out, new Set(keys)], [1, '', new Set([key])])
+  const lines = first.err.trim().split('\n').slice(-2)
+  assert.deepEqual(lines, [
+    `Perhaps the refund was made. Look: comptoir orders show ${code}`,
+    `To make it once, repeat exactly this: comptoir orders refund ${code} --amount 4 --reason 'it'\\''s cold' --key ${key}`,
+  ])
+  const again = await comptoirAt(url, 'orders', 'refund', code, '--amount', '4', '--key', 'return 118', '--json')
+  assert.equal(keys.at(-1), 'return 118')
+  const { idempotencyKey, mayBeDone } = JSON.parse(again.out).error
+  assert.deepEqual([again.code, idempotencyKey, mayBeDone], [1, 'return 118', true])
+  assert.match(again.err, /repeat exactly this: .* --amount 4 --key 'return 118' --json\n$/)
+  const create = await comptoirAt(url, 'orders', 'create', '--amount', '5', '--currency', 'EUR')
+  assert.match(create.err, /repeat exactly this: comptoir orders create --amount 5 --currency EUR --key [\w-]{36}\n$/)
+  const wrong = await comptoirAt(url, 'orders', 'refund', code, '--key', 'é')
+  assert.deepEqual([wrong.code, wrong.err.split('\n')[0]], [2, '--key takes 1 to 255 printable characters of ASCII.'])
+})
+
+test('a reference that only a visitor gave an order of a buy button is no name of it: no money moves by it', async (t) => {
+  const { url, keys, code, close } = await openLossy()
+  t.after(close)
+  for (const command of ['refund', 'wait', 'show']) {
+    const { code: exit, out, err } = await comptoirAt(url, 'orders', command, 'button-7')
+    const reason = `No order of yours has the reference "button-7". The buy button’s order ${code} carries it: use the code.\n`
+    assert.deepEqual([exit, out, err, keys], [1, '', reason, []], command)
+  }
+})
+
 test('a damaged file of logins is named, and a login repairs it and keeps a copy', async () => {
   const file = join(folder, 'login.json')
   const { 'x-api-key': apiKey = '', 'x-api-secret': apiSecret = '' } = shop.merchant.headers

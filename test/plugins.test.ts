@@ -48,7 +48,44 @@ test('both zips hold the module, the client and the shared part', async () => {
   rmSync(folder, { recursive: true, force: true })
   if (!unpacked) return
   assert.equal(unpacked.status, 0, unpacked.stdout.toString())
-  assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 32)
+  assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 33)
+})
+
+/** Prints, too, what of PHP's own a packed file names without a backslash: it would be looked for in the namespace. */
+const beside = (folder: string): string => `
+  require '${join(import.meta.dirname, '../sdk/php/Comptoir.php')}';
+  foreach (['woocommerce' => 'comptoir', 'prestashop' => 'comptoirpay'] as $name => $module) {
+    (new PharData("${folder}/comptoir-$name.zip"))->extractTo('${folder}/all');
+    require "${folder}/all/$module/Comptoir.php";
+    require "${folder}/all/$module/ShopPayments.php";
+    foreach (glob("${folder}/all/$module/{Comptoir,Shop*}.php", GLOB_BRACE) as $file) {
+      foreach (PhpToken::tokenize(file_get_contents($file)) as $token) {
+        $isBare = $token->id === T_STRING && (class_exists($token->text, false) || interface_exists($token->text, false));
+        $isBare && (new ReflectionClass($token->text))->isInternal() && print("$token->text ");
+      }
+    }
+  }
+  foreach (['', 'ComptoirForWooCommerce\\\\', 'ComptoirForPrestaShop\\\\'] as $in) {
+    try { (new ($in . "Comptoir")('http://127.0.0.1:9', 'k', 's', 1, 0))->getOrder('c'); }
+    catch (RuntimeException $error) { echo get_class($error), ' '; }
+  }
+  foreach (['ComptoirForWooCommerce', 'ComptoirForPrestaShop'] as $in) {
+    try { ("$in\\\\ShopPayments")::partOf('1', '2', '1'); }
+    catch (InvalidArgumentException) { echo 'refused '; }
+  }
+  define('WP_UNINSTALL_PLUGIN', 'x');
+  function is_multisite() { return false; }
+  function delete_option($name) { echo $name; }
+  require '${folder}/all/comptoir/uninstall.php';`
+
+test('both modules load beside each other and another copy of the client; a deleted one takes its secrets along', async () => {
+  if (!hasPhp) return
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-plugins-'))
+  await packPlugins(folder)
+  const { stdout, stderr } = spawnSync('php', ['-r', beside(folder)], { encoding: 'utf8' })
+  rmSync(folder, { recursive: true, force: true })
+  const own = 'ComptoirError ComptoirForWooCommerce\\ComptoirError ComptoirForPrestaShop\\ComptoirError'
+  assert.deepEqual([stdout, stderr], [`${own} refused refused woocommerce_comptoir_settings`, ''])
 })
 
 const withPhp = hasPhp ? test : () => {}

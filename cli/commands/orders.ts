@@ -1,7 +1,8 @@
-import { ORDER_STATUSES, type Order } from '../../sdk/index.ts'
-import { type Command, numberOf, textOf, UsageError, type Values } from '../command.ts'
+import { type Comptoir, isComptoirError, ORDER_STATUSES, type Order } from '../../sdk/index.ts'
+import { type Command, numberOf, type Run, textOf, UsageError, type Values } from '../command.ts'
 import { connect, connectSandbox } from '../connection.ts'
 import { orderCodeOf } from '../order-code.ts'
+import { doOnce, KEY_FLAG } from '../repeat.ts'
 import { openSandbox } from '../sandbox.ts'
 import { exportOrders } from './orders-export.ts'
 
@@ -53,19 +54,22 @@ const create: Command = {
     till: { type: 'string', value: 'TILL-1', description: 'the till (merchantIdentifier)' },
     alias: { type: 'string', value: 'REFERENCE', description: 'your reference; makes it a payment link' },
     'webhook-url': { type: 'string', value: 'URL', description: 'receives the order’s events' },
+    key: KEY_FLAG,
   },
   examples: ['comptoir orders create --amount 50 --currency EUR --till TILL-1'],
   async run({ flags, show }) {
     const { client, sandbox } = connect(flags)
     const till = textOf(flags, 'till') ?? sandbox?.merchantIdentifier
     const [alias, webhookUrl] = [textOf(flags, 'alias'), textOf(flags, 'webhook-url')]
-    const made = await client.orders.create({
+    const body = {
       amount: need(flags, 'amount'),
       fromAsset: need(flags, 'currency'),
       ...(till ? { merchantIdentifier: till } : {}),
       ...(alias ? { alias } : {}),
       ...(webhookUrl ? { webhookUrl } : {}),
-    })
+    }
+    const deed = { command: 'comptoir orders create', flags, what: 'the order', look: 'comptoir orders list' }
+    const made = await doOnce(deed, (options) => client.orders.create(body, options))
     show(made, [`Order ${made.code} is ${made.order.status}.`, `Pay page: ${made.paymentUrl}`])
   },
 }
@@ -137,6 +141,18 @@ const pay: Command = {
   },
 }
 
+/** What is known of a refund that was made: that it cannot be read is no reason to make it again. */
+async function tellRefund(client: Comptoir, refundId: string, { show }: Pick<Run, 'show'>): Promise<void> {
+  try {
+    const made = await client.refunds.get(refundId)
+    const where = made.addressUrl ? [`The payer says where it goes: ${made.addressUrl}`] : []
+    show(made, [`Refund ${refundId} of ${made.amount} USDC is ${made.status}.`, ...where])
+  } catch (error) {
+    if (!isComptoirError(error)) throw error
+    show({ _id: refundId }, [`Refund ${refundId} was made. It could not be read: ${error.message}`])
+  }
+}
+
 const refund: Command = {
   name: 'refund',
   summary: 'Refund a paid order, wholly or in part',
@@ -145,15 +161,18 @@ const refund: Command = {
   flags: {
     amount: { type: 'string', value: 'AMOUNT', description: 'in USDC; default: all that is left' },
     reason: { type: 'string', value: 'TEXT', description: 'why, for the history' },
+    key: KEY_FLAG,
   },
+  examples: ['comptoir orders refund CODE --amount 4 --key "return 118"'],
   async run({ args, flags, show }) {
     const { client } = connect(flags)
     const [amount, reason] = [amountOf(flags), textOf(flags, 'reason')]
     const body = { ...(amount ? { amount } : {}), ...(reason ? { reason } : {}) }
-    const { refundId } = await client.orders.refund(await orderCodeOf(client, args[0] ?? ''), body)
-    const made = await client.refunds.get(refundId)
-    const where = made.addressUrl ? [`The payer says where it goes: ${made.addressUrl}`] : []
-    show(made, [`Refund ${refundId} of ${made.amount} USDC is ${made.status}.`, ...where])
+    const code = await orderCodeOf(client, args[0] ?? '')
+    const look = `comptoir orders show ${code}`
+    const deed = { command: `comptoir orders refund ${code}`, flags, what: 'the refund', look }
+    const { refundId } = await doOnce(deed, (options) => client.orders.refund(code, body, options))
+    await tellRefund(client, refundId, { show })
   },
 }
 

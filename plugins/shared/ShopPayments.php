@@ -540,7 +540,7 @@ final class ShopPayments
         $payments = $this->look($codes);
         $paid = array_column(array_filter($payments, fn ($payment) => $payment->hasPaid()), 'code');
         if (count($paid) > 1) {
-            throw new InvalidArgumentException('Several payments have paid this order: ' . implode(' and ', $paid)
+            throw new \InvalidArgumentException('Several payments have paid this order: ' . implode(' and ', $paid)
                 . '. Choose in Comptoir which of them is refunded.');
         }
         // a click that is repeated after all went back
@@ -609,7 +609,7 @@ final class ShopPayments
      * Whether a refund may have started although this came in its place: no answer, or one of the second attempt, which
      * hides that the first was cut off while Comptoir was at work.
      */
-    public static function mayHaveStarted(Throwable $error): bool
+    public static function mayHaveStarted(\Throwable $error): bool
     {
         $codes = ['CONNECTION_FAILED', 'UNEXPECTED_ANSWER', 'IDEMPOTENCY_IN_PROGRESS'];
         return $error instanceof ComptoirError
@@ -621,7 +621,7 @@ final class ShopPayments
     {
         [$units, $share, $all] = [self::units($whole, 6), self::units($part, 2), self::units($total, 2)];
         if ($all <= 0 || $share <= 0 || $share > $all) {
-            throw new InvalidArgumentException('The amount of the refund is not a part of the order.');
+            throw new \InvalidArgumentException('The amount of the refund is not a part of the order.');
         }
         // 10^11 × 10^11 would not fit in 64 bits: the share is multiplied in two halves
         [$rest, $high, $low] = [$units % $all, intdiv($share, 1_000_000), $share % 1_000_000];
@@ -640,7 +640,7 @@ final class ShopPayments
     private static function units(string $text, int $digits): int
     {
         if (preg_match('/^(\d{1,9})(?:\.(\d{1,6}))?$/', $text, $found) !== 1 || strlen($found[2] ?? '') > $digits) {
-            throw new InvalidArgumentException("\"$text\" is not an amount.");
+            throw new \InvalidArgumentException("\"$text\" is not an amount.");
         }
         return (int) ($found[1] . str_pad($found[2] ?? '', $digits, '0'));
     }

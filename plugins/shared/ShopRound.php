@@ -51,7 +51,7 @@ final class ShopRound
                 $done[] = $id;
                 try {
                     $look($id);
-                } catch (Throwable $error) {
+                } catch (\Throwable $error) {
                     if (self::ends($error)) {
                         return self::faultOf($error);
                     }
@@ -63,7 +63,7 @@ final class ShopRound
     }
 
     /** @return string|null what a person is told of it; null: the next time may go well */
-    public static function faultOf(Throwable $error): ?string
+    public static function faultOf(\Throwable $error): ?string
     {
         return match (true) {
             !$error instanceof ComptoirError => null,
@@ -73,13 +73,13 @@ final class ShopRound
     }
 
     /** It may be over by the next time, also where it is about one order. */
-    public static function isPassing(Throwable $error): bool
+    public static function isPassing(\Throwable $error): bool
     {
         return $error instanceof ComptoirError && ($error->errorCode === 'SHOP_BUSY' || $error->status >= 500);
     }
 
     /** Comptoir would not answer about any other order either. */
-    public static function ends(Throwable $error): bool
+    public static function ends(\Throwable $error): bool
     {
         return $error instanceof ComptoirError
             && (in_array($error->errorCode, self::ENDS, true) || in_array($error->status, [401, 403, 429], true)

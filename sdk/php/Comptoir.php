@@ -6,7 +6,7 @@ declare(strict_types=1);
  * Comptoir in one file: the ten commonest calls and webhook verification. PHP 8.1 or newer, with curl or
  * allow_url_fopen; no dependency.
  */
-final class ComptoirError extends RuntimeException
+final class ComptoirError extends \RuntimeException
 {
     public function __construct(
         public readonly int $status,
@@ -16,13 +16,17 @@ final class ComptoirError extends RuntimeException
         public readonly ?string $requestId = null,
         public readonly array $details = [],
         public readonly ?string $docs = null,
+        /** With which the call was sent. The same call with it is done once: the service keeps it for 48 hours. */
+        public readonly ?string $idempotencyKey = null,
+        /** The answer to a try was lost, so the call may have been done. Repeat it under $idempotencyKey. */
+        public readonly bool $mayBeDone = false,
     ) {
         parent::__construct($message);
     }
 }
 
 /** The webhook must not be believed. Answer 400. */
-final class WebhookVerificationError extends RuntimeException
+final class WebhookVerificationError extends \RuntimeException
 {
 }
 
@@ -30,6 +34,12 @@ final class Comptoir
 {
     /** Seconds; curl counts milliseconds in 31 bits. */
     private const LONGEST_TIMEOUT = 2_147_483;
+
+    /** Fields of bodies that are objects in the API document. PHP's arrays do not tell an empty map from a list. */
+    private const OBJECTS = [
+        'addressProof', 'clientExtensionResults', 'de', 'en', 'es', 'fr', 'goods', 'it', 'metadata', 'passkey',
+        'payerInformation', 'refundLimits', 'response', 'settings', 'texts',
+    ];
 
     /** When the time of this client is over. */
     private readonly float $until;
@@ -49,7 +59,7 @@ final class Comptoir
         ?float $deadline = null,
     ) {
         if ($timeout < 1) {
-            throw new InvalidArgumentException('timeout must be at least 1 s');
+            throw new \InvalidArgumentException('timeout must be at least 1 s');
         }
         $this->until = $deadline === null ? INF : self::now() + $deadline;
     }
@@ -65,6 +75,7 @@ final class Comptoir
      * @param string|null $idempotencyKey 1 to 255 printable characters of ASCII
      * @return mixed the data; of an answer that is no JSON, a download for example, its bytes
      * @throws InvalidArgumentException
+     * @throws ComptoirError with the Idempotency-Key of a POST, under which the same call may be repeated
      */
     public function call(string $method, string $path, array $body = [], ?string $idempotencyKey = null): mixed
     {
@@ -77,15 +88,17 @@ final class Comptoir
         $headers = ["x-api-key: {$this->apiKey}", "x-api-secret: {$this->apiSecret}", 'accept: application/json'];
         $content = null;
         if ($idempotencyKey !== null && preg_match('/^[\x20-\x7e]{1,255}\z/', $idempotencyKey) !== 1) {
-            throw new InvalidArgumentException('idempotencyKey must be 1 to 255 printable characters of ASCII; encode or hash any other');
+            throw new \InvalidArgumentException('idempotencyKey must be 1 to 255 printable characters of ASCII; encode or hash any other');
         }
-        if ($method === 'POST') {
-            $headers[] = 'idempotency-key: ' . ($idempotencyKey ?? bin2hex(random_bytes(16)));
+        $key = $method === 'POST' ? $idempotencyKey ?? bin2hex(random_bytes(16)) : null;
+        if ($key !== null) {
+            $headers[] = "idempotency-key: $key";
         }
         if ($method === 'POST' || $body !== []) {
             $headers[] = 'content-type: application/json';
-            $content = json_encode($body === [] ? new stdClass() : $body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+            $content = json_encode(self::withObjects($body), JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
         }
+        $wasOpen = false;
         for ($attempt = 0; ; $attempt++) {
             [$status, $text, $retryAfter, $ignored, $isFile] = $this->send($method, $path, $headers, $content);
             $isFile = $isFile && $takesFiles;
@@ -102,16 +115,42 @@ final class Comptoir
             $code = $textOf('code') ?? ($status === 0 ? 'CONNECTION_FAILED' : 'UNEXPECTED_ANSWER');
             $wait = $retryAfter ?? 0.4 * 2 ** $attempt;
             $again = in_array($status, [0, 429, 502, 503], true) || $code === 'IDEMPOTENCY_IN_PROGRESS';
+            // the service says itself that it did nothing
+            $isUndone = $status === 429 || ($status === 503 && $code === 'BUSY');
+            $isOpen = $status < 400 || $status >= 500 || $code === 'IDEMPOTENCY_IN_PROGRESS';
+            $wasOpen = $isUndone ? $wasOpen : $isOpen;
             $isLate = self::now() + $wait >= $this->until;
             if (!$again || $attempt >= $this->maxRetries || $wait > 60 || $isLate) {
                 $message = $textOf('message') ?? "$method $path: " . ($status === 0
                     ? 'no answer of Comptoir'
                     : "the answer $status is not one of Comptoir. Check the address.");
+                $mayBeDone = $key !== null && $wasOpen;
+                if ($mayBeDone) {
+                    $message = rtrim($message, '.') . ". It may have been done. To do it once, repeat it with the idempotencyKey $key.";
+                }
                 $details = is_array($error['details'] ?? null) ? $error['details'] : [];
-                throw new ComptoirError($status, $code, $message, $textOf('requestId'), $details, $textOf('docs'));
+                $page = $textOf('docs');
+                throw new ComptoirError($status, $code, $message, $textOf('requestId'), $details, $page, $key, $mayBeDone);
             }
             usleep((int) ($wait * 1_000_000));
         }
+    }
+
+    /** A body, or an object inside one, as json_encode takes it for an object, whatever its names are. */
+    private static function withObjects(array $object): object
+    {
+        foreach ($object as $name => $value) {
+            $object[$name] = is_array($value) ? self::inside($name, $value) : $value;
+        }
+        return (object) $object;
+    }
+
+    private static function inside(string|int $name, array $value): object|array
+    {
+        if (!array_is_list($value) || in_array($name, self::OBJECTS, true)) {
+            return self::withObjects($value);
+        }
+        return array_map(fn ($one) => is_array($one) ? self::inside('', $one) : $one, $value);
     }
 
     /**
@@ -192,7 +231,7 @@ final class Comptoir
         $text = fn (mixed $value) => match (true) {
             is_bool($value) => $value ? 'true' : 'false',
             is_array($value) => implode(',', $value),
-            $value instanceof DateTimeInterface => $value->format(DATE_ATOM),
+            $value instanceof \DateTimeInterface => $value->format(DATE_ATOM),
             default => $value,
         };
         return '?' . http_build_query(array_map($text, $filters));
@@ -205,7 +244,7 @@ final class Comptoir
     private static function segment(string $name, string $value): string
     {
         if (in_array(trim($value), ['', '.', '..'], true)) {
-            throw new InvalidArgumentException("$name is '$value': nothing was sent, because without it the call means something else");
+            throw new \InvalidArgumentException("$name is '$value': nothing was sent, because without it the call means something else");
         }
         return rawurlencode($value);
     }
@@ -233,7 +272,7 @@ final class Comptoir
     }
 
     /** All orders that the filters match, page after page: ['status' => ['PAID', 'REFUNDED'], 'from' => '2026-01-01']. */
-    public function listOrders(array $filters = []): Generator
+    public function listOrders(array $filters = []): \Generator
     {
         do {
             $page = $this->order('GET', self::query(['limit' => 100, ...$filters]));

@@ -1,6 +1,7 @@
 """Comptoir in one file: the ten commonest calls and webhook verification. Python 3.9 or newer, no dependency."""
 
 import base64
+import datetime
 import hashlib
 import hmac
 import http.client
@@ -15,12 +16,17 @@ import warnings
 
 
 class ComptoirError(Exception):
-    """A call failed. `code` is stable; `status` is 0 when there was no answer."""
+    """A call failed. `code` is stable; `status` is 0 when there was no answer.
+
+    `idempotency_key`: with which a POST was sent. The same call with it is done once: the service keeps it for 48 hours.
+    `may_be_done`: the answer to a try was lost, so the call may have been done. Repeat it under `idempotency_key`.
+    """
 
     def __init__(self, status, code, message, request_id=None, details=None, docs=None):
         super().__init__(message)
         self.status, self.code, self.request_id = status, code, request_id
         self.details, self.docs = details or [], docs
+        self.idempotency_key, self.may_be_done = None, False
 
 
 class WebhookVerificationError(Exception):
@@ -61,9 +67,10 @@ class Comptoir:
     def _exchange(self, method, path, body=None, idempotency_key=None, takes_files=False):
         if idempotency_key is not None and not re.fullmatch(r"[\x20-\x7e]{1,255}", idempotency_key):
             raise ValueError("idempotency_key must be 1 to 255 printable characters of ASCII; encode or hash any other")
-        headers, data = dict(self.headers), None
-        if method == "POST":
-            headers["idempotency-key"] = idempotency_key or uuid.uuid4().hex
+        headers, data, was_open = dict(self.headers), None, False
+        key = idempotency_key or uuid.uuid4().hex if method == "POST" else None
+        if key is not None:
+            headers["idempotency-key"] = key
         if method == "POST" or body:
             headers["content-type"] = "application/json"
             data = json.dumps(body or {}).encode()
@@ -79,13 +86,16 @@ class Comptoir:
                 if failed.headers.get("retry-after", "").isdigit():
                     wait = int(failed.headers["retry-after"])
                 if failed.code not in (429, 502, 503) and error.code != "IDEMPOTENCY_IN_PROGRESS":
-                    raise error from None
+                    raise _for_repetition(error, key, _is_open(error)) from None
+            except ComptoirError as unexpected:
+                raise _for_repetition(unexpected, key, _is_open(unexpected)) from None
             except http.client.InvalidURL as wrong:
                 raise ValueError(f"{method} {path}: {wrong}") from None
             except (OSError, http.client.HTTPException) as lost:
                 error = ComptoirError(0, "CONNECTION_FAILED", f"{method} {path}: {lost}")
+            was_open = was_open if _is_undone(error) else _is_open(error)
             if attempt == self.max_retries or wait > 60:
-                raise error
+                raise _for_repetition(error, key, was_open)
             time.sleep(wait)
 
     def _order(self, method, path, body=None, key=None):
@@ -103,7 +113,10 @@ class Comptoir:
         return self._order("GET", "/status/order/" + _segment("reference", reference) + _query({"companyId": company_id}))
 
     def list_orders(self, **filters):
-        """All orders that the filters match, page after page: status=["PAID", "REFUNDED"], **{"from": "2026-01-01"}."""
+        """All orders that the filters match, page after page: status=["PAID", "REFUNDED"], **{"from": "2026-01-01"}.
+
+        A datetime without a zone is taken as the machine's local time.
+        """
         query = {"limit": 100, **filters}
         while True:
             page = self._order("GET", _query(query))
@@ -165,6 +178,25 @@ def verify_webhook(raw_body, headers, secret, tolerance_seconds=300, test_events
     return event
 
 
+def _is_undone(error):
+    """The service says itself that it did nothing. A gateway's 502 or 503 may come after it has done what was asked."""
+    return error.status == 429 or (error.status == 503 and error.code == "BUSY")
+
+
+def _is_open(error):
+    return error.status < 400 or error.status >= 500 or error.code == "IDEMPOTENCY_IN_PROGRESS"
+
+
+def _for_repetition(error, key, may_be_done):
+    """The error of a call that may change something, with what its caller needs to repeat it safely."""
+    if key is not None:
+        error.idempotency_key, error.may_be_done = key, may_be_done
+    if error.may_be_done:
+        said = str(error).rstrip(".")
+        error.args = (f"{said}. It may have been done. To do it once, repeat it with the idempotency_key {key}.",)
+    return error
+
+
 def _segment(name, value):
     """A part of a path. Without it the path would be another one: that of the whole list."""
     if value is None or str(value).strip() in ("", ".", ".."):
@@ -178,6 +210,9 @@ def _query(filters):
             return "true" if value else "false"
         if isinstance(value, (list, tuple, set)):
             return ",".join(value)
+        # the service takes no time without a zone; Python means the machine's own by it
+        if isinstance(value, datetime.datetime) and value.utcoffset() is None:
+            value = value.astimezone()
         return value.isoformat() if hasattr(value, "isoformat") else value
 
     return "?" + urllib.parse.urlencode({name: text(value) for name, value in filters.items() if value is not None})

@@ -2,6 +2,12 @@
 
 declare(strict_types=1);
 
+use ComptoirForWooCommerce\Comptoir;
+use ComptoirForWooCommerce\ComptoirError;
+use ComptoirForWooCommerce\ShopPayments;
+use ComptoirForWooCommerce\ShopRound;
+use ComptoirForWooCommerce\WebhookVerificationError;
+
 /*
  * Imitates the few classes of WordPress and WooCommerce that the gateway touches. Takes one JSON command a line from
  * stdin and answers one JSON line: what the shop knows afterwards.
