@@ -10,7 +10,7 @@ import { confirm } from './hearing/vote.ts'
 import { usdcOf } from './networks.ts'
 import type { Receipt } from './payout/receipt.ts'
 import { type ChainReader, panelOf, recordMissed } from './rescan.ts'
-import type { Transfer } from './transfer.ts'
+import type { FoundTransfer, Transfer } from './transfer.ts'
 import {
   type Block,
   blockCall,
@@ -23,7 +23,7 @@ import {
   tokensOf,
   toTopic,
 } from './transfer-logs.ts'
-import { type FoundTransfer, listTransfersTo, listUsdcAmong } from './transfer-queries.ts'
+import { listTransfersTo, listUsdcAmong } from './transfer-queries.ts'
 
 export type TransactionVerdict = {
   found: boolean

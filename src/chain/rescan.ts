@@ -10,6 +10,7 @@ import { dropGone } from './gone-transfers.ts'
 import { confirmTransfers } from './hearing/checked-logs.ts'
 import { Outvoted, type Panel } from './hearing/vote.ts'
 import type { Network } from './networks.ts'
+import type { FoundTransfer } from './transfer.ts'
 import {
   type Block,
   blockCall,
@@ -26,7 +27,7 @@ import {
   tokensOf,
   toTopic,
 } from './transfer-logs.ts'
-import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
+import { upsertTransfers } from './transfer-queries.ts'
 
 export type ChainReader = {
   db: Db
@@ -114,7 +115,7 @@ export function recordMissed(
     const fit = transfers.filter(
       ({ blockNumber, blockHash }) => blockNumber <= head.number && (known.get(blockNumber) ?? blockHash) === blockHash,
     )
-    return fit.length === 0 ? 0 : upsertTransfers(tx, fit)
+    return upsertTransfers(tx, fit)
   })
 }
 
