@@ -20,11 +20,11 @@ import {
   type LogFilter,
   type RpcBlock,
   type RpcLog,
+  readTokens,
   readTransfers,
   TRANSFER_TOPIC,
   toBlock,
   toHex,
-  tokensOf,
   toTopic,
 } from './transfer-logs.ts'
 import { upsertTransfers } from './transfer-queries.ts'
@@ -152,7 +152,7 @@ async function readKept(endpoint: Endpoint, filter: LogFilter, range: { from: bi
 async function readFrom(reader: ChainReader, endpoint: Endpoint, { addresses, from, to }: Again) {
   const { db, network, log } = reader
   const { chainId } = network
-  const filter: LogFilter = { addresses, tokens: tokensOf(network), at: new Date(0) }
+  const filter: LogFilter = { addresses, tokens: await readTokens(db, network), at: new Date(0) }
   const panel = panelOf(reader, endpoint)
   await verifyChain(endpoint, network)
   const isBehind = (await findNodeBlock(endpoint.rpc, to)) === null

@@ -1,5 +1,6 @@
 import type { Queryable } from '../db/db.ts'
-import { countWatched, listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
+import { countWatched, listAskedTokens, listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
+import { labelOf } from './deposits/token-name.ts'
 import { type Hex, type Rpc, type RpcCall, RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
 import type { FoundTransfer } from './transfer.ts'
@@ -95,17 +96,28 @@ export async function readLogFilter(
   network: Network,
   { at, most }: { at: Date; most: number },
 ): Promise<LogFilter> {
-  const tokens = tokensOf(network)
+  const tokens = await readTokens(q, network)
   if ((await countWatched(q, at, most + 1)) > most) return { addresses: 'all', tokens, at }
   return { addresses: await listWatchedAddresses(q, at), tokens, at }
 }
 
+type Tokens = Pick<Network, 'usdcAddress' | 'otherTokens'>
+
 /** USDC, and the tokens that payers confuse with it: symbol by contract, in lower case. */
-export const tokensOf = ({ usdcAddress, otherTokens }: Pick<Network, 'usdcAddress' | 'otherTokens'>) =>
+export const tokensOf = ({ usdcAddress, otherTokens }: Tokens): Map<string, string> =>
   new Map([
     ...otherTokens.map(({ symbol, address }): [string, string] => [address.toLowerCase(), symbol]),
     [usdcAddress.toLowerCase(), 'USDC'],
   ])
+
+/**
+ * The same, and what payers were asked for before the settings named another contract: USDC to those orders only, so
+ * under a name of its own.
+ */
+export async function readTokens(q: Queryable, network: Tokens & Pick<Network, 'chainId'>) {
+  const asked = await listAskedTokens(q, network.chainId)
+  return new Map([...asked.map((token): [string, string] => [token, labelOf(token, 'USDC')]), ...tokensOf(network)])
+}
 
 /** An address as a topic of a log. */
 export const toTopic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
