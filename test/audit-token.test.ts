@@ -91,7 +91,6 @@ test('what arrives of an earlier contract is read for the orders that asked for 
     return { to, txHash: await chain.pay({ to, units: 7n, token: chain.usdcAddress }) }
   }
   const [first, later] = [await pay('a'.repeat(24), chain.usdcAddress), await pay('b'.repeat(24), network.usdcAddress)]
-  const changes: bigint[][] = []
   const check = async (how: string) => {
     const [paid, other] = [await listTransfersTo(world.db, [first.to]), await listTransfersTo(world.db, [later.to])]
     const all = [...paid, ...other]
@@ -99,15 +98,9 @@ test('what arrives of an earlier contract is read for the orders that asked for 
     const counted = await listUsdcAmong(world.db, ids, usdcOf([network]))
     assert.deepEqual([paid.map(({ units }) => units), [...counted]], [[7n], paid.map(({ id }) => id)], how)
     for (const { symbol } of all) assert.match(symbol, /^USDC \(0x/, how)
-    changes.push(all.map(({ change }) => change))
   }
   await nodes.lookOn(1)
   await check('scanner')
-  await chain.mine()
-  await nodes.lookOn(1)
-  await check('each confirmation is news of what pays an order')
-  const [[before, mute], [then, still]] = changes as [[bigint, bigint], [bigint, bigint]]
-  assert.deepEqual([then > before, still], [true, mute])
   const forget = () => world.db.run(sql`delete from chain_transfers`)
   const to = (await world.head()) ?? 0n
   await forget()

@@ -131,22 +131,11 @@ export const updateReopened = (tx: Tx, ids: readonly string[]): Promise<number> 
   tx.run(sql`
     update chain_transfers set final_at = null, change = nextval('chain_changes') where id = any(${[...ids]}::text[])`)
 
-/**
- * Whether any payment at its address was asked for the token of transfer `t`. The order makes one look into the index
- * the answer: for an equality, PostgreSQL would read the table where nearly all payments are at one static address.
- */
-const IS_ASKED_THERE = sql`coalesce((
-    select (p.deposit_address, p.network, p.token_address) = (t.to_address, t.chain_id, t.token) from payments p
-    where p.deposit_address is not null
-      and (p.deposit_address, p.network, p.token_address) >= (t.to_address, t.chain_id, t.token)
-    order by p.deposit_address, p.network, p.token_address limit 1), false)`
-
 /** So many small transfers become final with one block; the rest with the next ones. */
 const DUST_AT_ONCE = 5000
 
-/** Whether no block but the last one is news of transfer `t`: anyone can send thousands of them. */
-const IS_QUIET = (dustUnits: bigint): Sql => sql`(
-  t.units < ${String(dustUnits)}::numeric or (t.is_usdc is false and not ${IS_ASKED_THERE}))`
+/** Whether no block but the last one is news of it: anyone can send thousands of them. */
+const IS_QUIET = (dustUnits: bigint): Sql => sql`(units < ${String(dustUnits)}::numeric or is_usdc is false)`
 
 /**
  * New blocks confirmed the transfers of a chain: announces those whose confirmations still count, which are final up to
@@ -160,13 +149,13 @@ export async function updateConfirmed(
 ): Promise<void> {
   const isOpen = sql`chain_id = ${chainId} and status = 'seen' and final_at is null`
   await tx.run(sql`
-    update chain_transfers t set change = nextval('chain_changes'),
+    update chain_transfers set change = nextval('chain_changes'),
       final_at = case when block_number <= ${settled}::bigint then now() end
     where ${isOpen} and not ${IS_QUIET(dustUnits)}`)
   if (settled === null) return
   await tx.run(sql`
     update chain_transfers set change = nextval('chain_changes'), final_at = now()
-    where id in (select id from chain_transfers t where ${isOpen} and ${IS_QUIET(dustUnits)} and block_number <= ${settled}
+    where id in (select id from chain_transfers where ${isOpen} and ${IS_QUIET(dustUnits)} and block_number <= ${settled}
       order by block_number limit ${DUST_AT_ONCE})`)
 }
 
@@ -258,9 +247,16 @@ const IS_ASKED_TOKEN = sql`t.chain_id = p.network and t.token = p.token_address`
 export const isUsdcOf = (usdc: UsdcContracts): Sql => sql`(
   ${isUsdcItself(usdc)} or coalesce(${IS_ASKED_TOKEN}, false))`
 
-/** Whether transfer `t` is USDC to any payment at its address. */
+/**
+ * Whether transfer `t` is USDC to any payment at its address. The order makes one look into the index the answer: for
+ * an equality, PostgreSQL would read the table where nearly all payments are at one static address.
+ */
 export const isUsdcThere = (usdc: UsdcContracts): Sql => sql`(
-  ${isUsdcItself(usdc)} or ${IS_ASKED_THERE})`
+  ${isUsdcItself(usdc)} or coalesce((
+    select (p.deposit_address, p.network, p.token_address) = (t.to_address, t.chain_id, t.token) from payments p
+    where p.deposit_address is not null
+      and (p.deposit_address, p.network, p.token_address) >= (t.to_address, t.chain_id, t.token)
+    order by p.deposit_address, p.network, p.token_address limit 1), false))`
 
 /** What the payer was asked for, and USDC on the chains that are set up. */
 export type Asked = { network: number | null; tokenAddress: string | null; usdc: UsdcContracts }
