@@ -27,7 +27,7 @@ async function sendDust(to: string, count = DUST): Promise<void> {
   const block = await shop.chain.call<Block>('eth_getBlockByNumber', 'latest', false)
   const txHash = `0x${randomBytes(32).toString('hex')}`
   const rows = Array.from({ length: count }, (_, nth) => ({
-    ...{ chainId: 31337, txHash, nth, logIndex: nth, blockNumber: BigInt(block.number), blockHash: block.hash },
+    ...{ chainId: 31337, txHash, logIndex: nth, blockNumber: BigInt(block.number), blockHash: block.hash },
     ...{ blockAt: new Date(Number(block.timestamp) * 1000), token: shop.chain.usdcAddress.toLowerCase() },
     ...{ symbol: 'USDC', fromAddress: `0x${'12'.repeat(20)}`, toAddress: to.toLowerCase(), units: 1n },
   }))

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
 import { openChainHealth } from '../src/chain/chain-health.ts'
+import { rescan } from '../src/chain/rescan.ts'
 import { toHex, toTopic } from '../src/chain/transfer-logs.ts'
 import { listTransfersSince } from '../src/chain/transfer-queries.ts'
 import { sql } from '../src/db/db.ts'
@@ -426,3 +428,40 @@ test('what keeps a chain from being read for ten minutes is an alarm that says w
   assert.match(alarm ?? '', /^ALARM: nothing was read for ten minutes: .*CHAIN_31337_RPC_URL/)
   assert.deepEqual(more, [])
 })
+
+for (const [first, second] of [
+  [4n, 50n],
+  [50n, 4n],
+] as const)
+  test(`of ${first} and ${second} in one transaction, the first is found later: each counts once, as what it is`, async (t) => {
+    const nodes = await world.openNodes(t, 2)
+    const { chain, db, network } = world
+    const address = (await world.assign()).toLowerCase()
+    for (const number of [1, 2])
+      nodes.proxy(number).faults.alter = ({ method }, result) => {
+        if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
+        const [lost, ...others] = result.filter(({ topics }) => topics[2]?.toLowerCase() === toTopic(address))
+        return others.length > 0 ? result.filter((log) => log !== lost) : result
+      }
+    await chain.payMany([first, second].map((units) => ({ to: address, units })))
+    await chain.mine(4)
+    await nodes.lookOn(5)
+    assert.deepEqual(await world.seen(address), [`${second} seen`])
+    for (const number of [1, 2]) nodes.proxy(number).heal()
+    const reader = { db, network, endpoints: nodes.endpoints, log: pino({ level: 'silent' }) }
+    const again = async () => rescan(reader, { addresses: [address], from: 0n, to: (await world.head()) ?? 0n })
+    assert.equal(await again(), 1)
+    const rows = () => db.many(sql`select nth, units from chain_transfers where to_address = ${address} order by nth`)
+    const whole = [
+      { nth: 0, units: String(second) },
+      { nth: 1, units: String(first) },
+    ]
+    assert.deepEqual(await rows(), whole)
+    // what an earlier version made of it
+    await db.run(sql`
+      update chain_transfers as lost set units = kept.units, log_index = kept.log_index from chain_transfers as kept
+      where lost.to_address = ${address} and kept.tx_hash = lost.tx_hash and lost.nth = 1 and kept.nth = 0`)
+    assert.equal(await again(), 1)
+    assert.deepEqual(await rows(), whole)
+    assert.equal(await again(), 0)
+  })

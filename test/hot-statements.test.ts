@@ -60,6 +60,7 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
     /^update payments set audited_at = \$1 where \(company_id, id\) in \(select \* from unnest/,
     'the same poll’s result',
   ],
+  [/^with recursive asked as/, 'the contracts that payers were asked for, some steps in an index, once a scan'],
   [/select count\(\*\)::integer as due/, 'the poll that measures the queue'],
   [/due\.\* from \(select\) one left join/, 'the poll of due deliveries; nodes that own buckets divide the companies'],
   [/from delivery_due d where d\.crashes > 0/, 'the poll of deliveries that were interrupted, of which there are few'],

@@ -151,7 +151,7 @@ test('one of two endpoints that invents a transfer pays nothing where it is aske
     assert.equal(endpoints.all[0]?.fault(), 'outvoted')
     // what a reorganisation left, deeper than the blocks that are remembered
     await db.run(sql`delete from chain_blocks where number < ${head}`)
-    const kept = { chainId: chain.chainId, txHash, nth: 0, logIndex: 0, token: network.usdcAddress, symbol: 'USDC' }
+    const kept = { chainId: chain.chainId, txHash, logIndex: 0, token: network.usdcAddress, symbol: 'USDC' }
     const to = { toAddress: address.toLowerCase(), fromAddress: `0x${'5'.repeat(40)}`, units: 1n }
     const left = { ...kept, ...to, blockNumber: head - 1n, blockHash: OTHER, blockAt: new Date() }
     await db.tx((tx) => upsertTransfers(tx, [left]))

@@ -10,7 +10,7 @@ import { confirm } from './hearing/vote.ts'
 import { usdcOf } from './networks.ts'
 import type { Receipt } from './payout/receipt.ts'
 import { type ChainReader, panelOf, recordMissed } from './rescan.ts'
-import type { Transfer } from './transfer.ts'
+import type { FoundTransfer, Transfer } from './transfer.ts'
 import {
   type Block,
   blockCall,
@@ -18,12 +18,12 @@ import {
   type LogFilter,
   type RpcBlock,
   type RpcLog,
+  readTokens,
   readTransfers,
   toBlock,
-  tokensOf,
   toTopic,
 } from './transfer-logs.ts'
-import { type FoundTransfer, listTransfersTo, listUsdcAmong } from './transfer-queries.ts'
+import { listTransfersTo, listUsdcAmong } from './transfer-queries.ts'
 
 export type TransactionVerdict = {
   found: boolean
@@ -83,16 +83,15 @@ async function findNativeReceiver(
 
 /** Transfers of tokens that are not on the network's list, each under the name that the token gives itself. */
 async function readStrangers(
-  { db, network }: ChainReader,
+  { db, network: { chainId } }: ChainReader,
   rpc: Rpc,
   { filter, logs, blocks }: { filter: LogFilter; logs: readonly RpcLog[]; blocks: ReadonlyMap<string, Block> },
 ): Promise<FoundTransfer[]> {
   const receivers = new Set(filter.addresses === 'all' ? [] : filter.addresses.map(toTopic))
   const ours = logs.filter(({ topics }) => receivers.has(topics[2]?.toLowerCase() ?? ''))
-  const strangers = strangersAmong(network, ours)
+  const strangers = strangersAmong(filter.tokens, ours)
   const names = await readTokenNames(rpc, [...strangers.keys()])
   const tokens = new Map([...names].map(([token, { label }]) => [token, label]))
-  const { chainId } = network
   return readTransfers(db, { chainId, filter: { ...filter, tokens } }, [...strangers.values()].flat(), blocks)
 }
 
@@ -182,7 +181,7 @@ export async function recordNamedTransaction(
   const block = toBlock(answer)
   const filter: LogFilter = {
     addresses: addresses.map((one) => one.toLowerCase()),
-    tokens: tokensOf(network),
+    tokens: await readTokens(db, network),
     at: block.at,
   }
   const scope = { chainId, filter }

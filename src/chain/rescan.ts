@@ -10,6 +10,7 @@ import { dropGone } from './gone-transfers.ts'
 import { confirmTransfers } from './hearing/checked-logs.ts'
 import { Outvoted, type Panel } from './hearing/vote.ts'
 import type { Network } from './networks.ts'
+import type { FoundTransfer } from './transfer.ts'
 import {
   type Block,
   blockCall,
@@ -19,14 +20,14 @@ import {
   type LogFilter,
   type RpcBlock,
   type RpcLog,
+  readTokens,
   readTransfers,
   TRANSFER_TOPIC,
   toBlock,
   toHex,
-  tokensOf,
   toTopic,
 } from './transfer-logs.ts'
-import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
+import { upsertTransfers } from './transfer-queries.ts'
 
 export type ChainReader = {
   db: Db
@@ -114,7 +115,7 @@ export function recordMissed(
     const fit = transfers.filter(
       ({ blockNumber, blockHash }) => blockNumber <= head.number && (known.get(blockNumber) ?? blockHash) === blockHash,
     )
-    return fit.length === 0 ? 0 : upsertTransfers(tx, fit)
+    return upsertTransfers(tx, fit)
   })
 }
 
@@ -151,7 +152,7 @@ async function readKept(endpoint: Endpoint, filter: LogFilter, range: { from: bi
 async function readFrom(reader: ChainReader, endpoint: Endpoint, { addresses, from, to }: Again) {
   const { db, network, log } = reader
   const { chainId } = network
-  const filter: LogFilter = { addresses, tokens: tokensOf(network), at: new Date(0) }
+  const filter: LogFilter = { addresses, tokens: await readTokens(db, network), at: new Date(0) }
   const panel = panelOf(reader, endpoint)
   await verifyChain(endpoint, network)
   const isBehind = (await findNodeBlock(endpoint.rpc, to)) === null

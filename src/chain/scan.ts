@@ -282,7 +282,7 @@ async function store(
   const top = sure.at(-1)
   if (!top) return undefined
   await write(scan, async (tx, chainId) => {
-    if (transfers.length > 0) await upsertTransfers(tx, transfers)
+    await upsertTransfers(tx, transfers)
     await insertBlocks(tx, chainId, isRange ? [top] : sure, KEPT_BLOCKS)
     await updateHead(tx, chainId, top)
   })

@@ -1,8 +1,9 @@
 import type { Queryable } from '../db/db.ts'
-import { countWatched, listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
+import { countWatched, listAskedTokens, listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
+import { labelOf } from './deposits/token-name.ts'
 import { type Hex, type Rpc, type RpcCall, RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
-import type { FoundTransfer } from './transfer-queries.ts'
+import type { FoundTransfer } from './transfer.ts'
 
 /** keccak256("Transfer(address,address,uint256)") */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -95,17 +96,28 @@ export async function readLogFilter(
   network: Network,
   { at, most }: { at: Date; most: number },
 ): Promise<LogFilter> {
-  const tokens = tokensOf(network)
+  const tokens = await readTokens(q, network)
   if ((await countWatched(q, at, most + 1)) > most) return { addresses: 'all', tokens, at }
   return { addresses: await listWatchedAddresses(q, at), tokens, at }
 }
 
+type Tokens = Pick<Network, 'usdcAddress' | 'otherTokens'>
+
 /** USDC, and the tokens that payers confuse with it: symbol by contract, in lower case. */
-export const tokensOf = ({ usdcAddress, otherTokens }: Pick<Network, 'usdcAddress' | 'otherTokens'>) =>
+export const tokensOf = ({ usdcAddress, otherTokens }: Tokens): Map<string, string> =>
   new Map([
     ...otherTokens.map(({ symbol, address }): [string, string] => [address.toLowerCase(), symbol]),
     [usdcAddress.toLowerCase(), 'USDC'],
   ])
+
+/**
+ * The same, and what payers were asked for before the settings named another contract: USDC to those orders only, so
+ * under a name of its own.
+ */
+export async function readTokens(q: Queryable, network: Tokens & Pick<Network, 'chainId'>) {
+  const asked = await listAskedTokens(q, network.chainId)
+  return new Map([...asked.map((token): [string, string] => [token, labelOf(token, 'USDC')]), ...tokensOf(network)])
+}
 
 /** An address as a topic of a log. */
 export const toTopic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
@@ -164,8 +176,7 @@ export async function readTransfers(
     scene.filter.addresses === 'all'
       ? await listWatchedAmong(q, scene.filter.at, receivers)
       : new Set(scene.filter.addresses)
-  const mine = decoded.filter((transfer) => watched.has(transfer.toAddress) && transfer.units > 0n)
-  return countWithinTransaction(mine)
+  return decoded.filter((transfer) => watched.has(transfer.toAddress) && transfer.units > 0n)
 }
 
 /** Hex in capitals says the same, also where other endpoints confirm it: it is written in one way here. */
@@ -186,7 +197,6 @@ function decode(
   return {
     chainId,
     txHash: log.transactionHash.toLowerCase(),
-    nth: 0,
     logIndex: Number(BigInt(log.logIndex)),
     blockNumber: block.number,
     blockHash: block.hash,
@@ -197,20 +207,4 @@ function decode(
     toAddress: `0x${to.slice(26)}`,
     units: BigInt(log.data),
   }
-}
-
-/** The order distinguishes transfers of one transaction to one address; it stays the same in another block. */
-function countWithinTransaction(transfers: FoundTransfer[]): FoundTransfer[] {
-  const counts = new Map<string, number>()
-  const inOrder = transfers.toSorted((left, right) =>
-    left.blockNumber === right.blockNumber
-      ? left.logIndex - right.logIndex
-      : Number(left.blockNumber - right.blockNumber),
-  )
-  return inOrder.map((transfer) => {
-    const key = [transfer.txHash, transfer.token, transfer.toAddress].join()
-    const nth = counts.get(key) ?? 0
-    counts.set(key, nth + 1)
-    return { ...transfer, nth }
-  })
 }

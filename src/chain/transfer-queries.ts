@@ -1,9 +1,7 @@
 import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { newId } from '../kernel/ids.ts'
-import type { Head, Transfer } from './transfer.ts'
-
-/** The chain's facts about a transfer; the rest of the row is ours. */
-export type FoundTransfer = Omit<Transfer, 'id' | 'status' | 'firstSeenAt' | 'finalAt' | 'change'>
+import type { FoundTransfer, Head, Transfer } from './transfer.ts'
+import { numberWithin } from './transfer-numbers.ts'
 
 /** A block's time may be 15 seconds earlier than our clock. */
 export const SINCE = sql`interval '15 seconds'`
@@ -45,12 +43,27 @@ async function list(q: Queryable, statement: ReturnType<typeof sql>): Promise<Tr
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
 }
 
+/** What is known of transactions, also of blocks that are gone. */
+function listOfTransactions(q: Queryable, found: readonly FoundTransfer[]): Promise<Transfer[]> {
+  const chains = [...new Set(found.map(({ chainId }) => chainId))]
+  const hashes = [...new Set(found.map(({ txHash }) => txHash))]
+  return list(
+    q,
+    sql`select ${COLUMNS} from chain_transfers
+      where chain_id = any(${chains}::integer[]) and tx_hash = any(${hashes}::text[]) order by nth`,
+  )
+}
+
 /**
  * Writes transfers that were found; a known one (mined again elsewhere) gets its new place and becomes `seen` again.
+ * The row of the chain's head must be locked: numbers are given by what is known.
  * @returns how many rows are new or changed
  */
-export function upsertTransfers(tx: Tx, transfers: readonly FoundTransfer[]): Promise<number> {
-  const column = (pick: (transfer: FoundTransfer) => unknown): string[] => transfers.map((row) => String(pick(row)))
+export async function upsertTransfers(tx: Tx, found: readonly FoundTransfer[]): Promise<number> {
+  if (found.length === 0) return 0
+  const transfers = numberWithin(await listOfTransactions(tx, found), found)
+  type Numbered = (typeof transfers)[number]
+  const column = (pick: (transfer: Numbered) => unknown): string[] => transfers.map((row) => String(pick(row)))
   return tx.run(sql`
     insert into chain_transfers as known (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at,
       token, symbol, from_address, to_address, units, status, change, is_usdc)
@@ -68,7 +81,8 @@ export function upsertTransfers(tx: Tx, transfers: readonly FoundTransfer[]): Pr
       log_index = excluded.log_index, block_number = excluded.block_number, block_hash = excluded.block_hash,
       block_at = excluded.block_at, from_address = excluded.from_address, units = excluded.units,
       status = 'seen', final_at = null, change = excluded.change
-    where (known.status, known.block_hash) is distinct from ('seen', excluded.block_hash)`)
+    where (known.status, known.block_hash, known.log_index)
+      is distinct from ('seen', excluded.block_hash, excluded.log_index)`)
 }
 
 /** Orphans the transfers above `number`: their blocks have left the chain. */

@@ -3,7 +3,10 @@ export type Transfer = {
   id: string
   chainId: number
   txHash: string
-  /** Counts the transfers of this token to this address within the transaction, from 0. */
+  /**
+   * Distinguishes the transfers of this token to this address within the transaction, from 0. What was found later may
+   * have a higher number than a later log: a number that was given never passes to another log of its block.
+   */
   nth: number
   logIndex: number
   blockNumber: bigint
@@ -26,6 +29,9 @@ export type Transfer = {
   /** Grows with every change; the cursor of `listChangedTransfers`. */
   change: bigint
 }
+
+/** The chain's facts about a transfer; the rest of the row is ours. */
+export type FoundTransfer = Omit<Transfer, 'id' | 'nth' | 'status' | 'firstSeenAt' | 'finalAt' | 'change'>
 
 /** How far the scanner has read a chain. */
 export type Head = {

@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 import { READ_UNTIL } from '../transfer-queries.ts'
 
 /** Derived from a key; an address that several payments share is not. */
@@ -126,4 +126,22 @@ export async function countAssignedOf(
     ) as its
     where k.xpub = any(${[...xpubs]}::text[])`)
   return new Map(rows.map(({ xpub, used }) => [xpub, Number(used)]))
+}
+
+/**
+ * The contracts (lower case) that payments at our addresses were asked for on a chain, also before the settings named
+ * another one. A few steps in the index: each looks for the next contract.
+ */
+export async function listAskedTokens(q: Queryable, chainId: number): Promise<string[]> {
+  const next = (after: Sql): Sql => sql`
+    select token_address from payments
+    where network = ${chainId} and deposit_address is not null and token_address > ${after}
+    order by token_address limit 1`
+  const rows = await q.many<{ token: string }>(sql`
+    with recursive asked as (
+      (${next(sql`''`)})
+      union all select (${next(sql`asked.token_address`)}) from asked where asked.token_address is not null
+    )
+    select token_address as token from asked where token_address is not null`)
+  return rows.map(({ token }) => token)
 }

@@ -3,9 +3,11 @@ import { findHead } from '../chain-queries.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { provenEndpoints } from '../endpoints/endpoints.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
-import { type ChainReader, fetchCanonical, readLogRange, recordMissed } from '../rescan.ts'
-import { type LogFilter, type RpcLog, readTransfers, TRANSFER_TOPIC, tokensOf } from '../transfer-logs.ts'
+import { confirmTransfers } from '../hearing/checked-logs.ts'
+import { type ChainReader, fetchCanonical, panelOf, readLogRange, recordMissed } from '../rescan.ts'
+import { type Block, type LogFilter, type RpcLog, readTransfers, TRANSFER_TOPIC, tokensOf } from '../transfer-logs.ts'
 import { findBlockSince } from './block-since.ts'
+import { listAskedTokens } from './deposit-queries.ts'
 import { listKeyedSince } from './native-coin-queries.ts'
 import { readTokenNames } from './token-name.ts'
 
@@ -14,9 +16,8 @@ const MOST_QUESTIONS = 20n
 /** Tolerance between block times and our clock. */
 const CLOCK_MARGIN_MS = MINUTE
 
-/** Transfers of contracts that are not on the network's list, grouped by contract. */
-export function strangersAmong(network: ChainReader['network'], logs: readonly RpcLog[]): Map<string, RpcLog[]> {
-  const known = tokensOf(network)
+/** Transfers of contracts that are not among the known ones (lower case), grouped by contract. */
+export function strangersAmong(known: LogFilter['tokens'], logs: readonly RpcLog[]): Map<string, RpcLog[]> {
   const strange = logs.filter(
     ({ address, topics }) => topics[0] === TRANSFER_TOPIC && topics.length === 3 && !known.has(address.toLowerCase()),
   )
@@ -32,9 +33,25 @@ async function readStrangers(
   const { number: first } = await findBlockSince(endpoint.rpc, new Date(since.getTime() - CLOCK_MARGIN_MS), newest)
   const least = head - MOST_QUESTIONS * endpoint.limits.blockSpan
   return strangersAmong(
-    network,
+    tokensOf(network),
     await readLogRange(endpoint, filter, { from: first > least ? first : least, to: head }),
   )
+}
+
+type Shown = { filter: LogFilter; logs: readonly RpcLog[]; blocks: ReadonlyMap<string, Block> }
+
+/**
+ * Transfers of a contract that an order asked for pay it, so the other endpoints confirm them, as they do for the
+ * scanner. One that only calls itself USDC pays nothing: one endpoint's word is enough. @throws ChainDoubt
+ */
+async function confirmAsked(reader: ChainReader, endpoint: Endpoint, { filter, logs, blocks }: Shown): Promise<void> {
+  const asked = new Set(await listAskedTokens(reader.db, reader.network.chainId))
+  const tokens = new Map([...filter.tokens].filter(([token]) => asked.has(token)))
+  const paying = logs.filter(({ address }) => tokens.has(address.toLowerCase()))
+  if (paying.length === 0) return
+  const question = { logs: paying, blocks: [...blocks.values()] }
+  const halt = await confirmTransfers(panelOf(reader, endpoint), { ...filter, tokens }, question)
+  if (halt) throw halt.doubt
 }
 
 /**
@@ -63,14 +80,16 @@ export async function noticeLookAlikes(reader: ChainReader, addresses: readonly 
   const logs = [...tokens.keys()].flatMap((token) => strangers.get(token) ?? [])
   const blocks = await fetchCanonical(endpoint, logs)
   const standing = logs.filter(({ blockHash }) => blocks.has(blockHash))
-  const found = await readTransfers(db, { chainId, filter: { addresses: asked, tokens, at: since } }, standing, blocks)
+  const filter: LogFilter = { addresses: asked, tokens, at: since }
+  const found = await readTransfers(db, { chainId, filter }, standing, blocks)
   if (found.some(({ blockNumber }) => blockNumber > head.number))
     throw new RpcError('unknown', `blocks of chain ${chainId} in which a token came are not read yet`)
+  await confirmAsked(reader, endpoint, { filter, logs: standing, blocks })
   if ((await recordMissed(reader, found)) === 0) return []
   const receivers = [...new Set(found.map(({ toAddress }) => toAddress))]
   log.warn(
     { chainId, tokens: [...tokens.keys()], receivers },
-    'a token that only calls itself USDC arrived; it pays nothing',
+    'a token that only calls itself USDC arrived; it pays at most orders that asked for its contract',
   )
   return receivers
 }
