@@ -64,10 +64,13 @@ export type Relay = {
 }
 
 /**
- * Whether what is paid is still open and misses at least this. Nothing changes that until the transaction of the
- * database ends.
+ * Whether what is paid is still open, counts what arrives on this chain, and misses at least this. Nothing changes that
+ * until the transaction of the database ends.
  */
-export type IsStillDue = (tx: Tx, asked: Pick<RelayRequest, 'reference' | 'to' | 'units'>) => Promise<boolean>
+export type IsStillDue = (
+  tx: Tx,
+  asked: Pick<RelayRequest, 'reference' | 'to' | 'units'> & { chainId: number },
+) => Promise<boolean>
 
 type RelayDeps = {
   db: Db
@@ -163,16 +166,17 @@ async function take(
   return null
 }
 
-const NOT_DUE = 'What it was to pay has ended, or misses less by now; it was not submitted.'
+const NOT_DUE =
+  'What it was to pay has ended, misses less by now, or counts nothing on this chain; it was not submitted.'
 const ENDED = 'What it was to pay has ended, or is paid another way; it was not submitted.'
 
 /** What was signed by the relayer may be on its way, so it goes on. */
 const openFindStop =
   ({ isStillDue }: Pick<RelayDeps, 'isStillDue'>): FindStop =>
-  async (tx, { id, presentTxHash, toAddress: to, units }) => {
+  async (tx, { id, chainId, presentTxHash, toAddress: to, units }) => {
     if (!isStillDue || presentTxHash !== null || (await listPayoutTransactions(tx, id)).length > 0) return null
     const reference = await findReference(tx, id)
-    return reference === null || (await isStillDue(tx, { reference, to, units })) ? null : NOT_DUE
+    return reference === null || (await isStillDue(tx, { reference, chainId, to, units })) ? null : NOT_DUE
   }
 
 /**
