@@ -93,7 +93,7 @@ for (const where of ['here', 'on another node'])
     await Promise.all([page.close(), other.close()])
   })
 
-test('the page of a wallet asks how far its chain has been read, and gets no number of one that is not', async () => {
+test('the page of a wallet asks how far its chain has been read, and of one that is read no more gets that', async () => {
   const ask = (network: string) => fetch(`${shop.host.config.payUrl}/pay/read?network=${network}`)
   await shop.chain.mine()
   const head = sql`select number::int as block from chain_heads`
@@ -107,8 +107,19 @@ test('the page of a wallet asks how far its chain has been read, and gets no num
   )
   const read = (await answered.json()) as { block: number; ageMs: number }
   assert.ok(read.block >= Number(block) && read.ageMs >= 0, JSON.stringify(read))
-  for (const other of ['424242', '1313161554', '9999999999', '1; drop'])
-    assert.equal((await ask(other)).ok, false, other)
+  assert.equal((await ask('1; drop')).ok, false)
+  for (const other of ['424242', '1313161554', '9999999999'])
+    assert.deepEqual(await (await ask(other)).json(), { removed: true }, other)
+  // one that the settings named once; and while another node, with other settings, reads it
+  const setLease = (minutes: number) =>
+    shop.host.db.run(sql`
+      insert into chain_heads (chain_id, number, hash, block_at, advanced_at, lease_owner, lease_until)
+      values (424242, 7, '0x7', now(), now(), 'other', now() + make_interval(mins => ${minutes}))
+      on conflict (chain_id) do update set lease_until = excluded.lease_until`)
+  await setLease(-1)
+  assert.deepEqual(await (await ask('424242')).json(), { removed: true })
+  await setLease(1)
+  assert.equal(((await (await ask('424242')).json()) as { block: number }).block, 7)
   // another node's turn, or a long queue after an outage
   const { cursor } = await shop.host.db.one<{ cursor: bigint }>(sql`
     insert into payment_chain_cursors as c (chain_id, after_change) values (${shop.chain.chainId}, 0)

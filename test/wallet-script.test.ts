@@ -13,6 +13,8 @@ const PAY = { code: 'C', to: `0x${'1'.repeat(40)}`, token: `0x${'2'.repeat(40)}`
 
 type Receipt = { status: string; blockNumber?: string; logs?: { address: string; topics: string[]; data: string }[] }
 
+type Read = { block: number; ageMs: number } | { removed: true }
+
 type Made = { textContent?: string; className?: string; children: Made[]; click?: () => void }
 
 function makeElement() {
@@ -39,6 +41,7 @@ function openPage({
   more = {},
   kept = new Map(),
   startMs = 0,
+  asked = PAY,
   read = () => ({ block: 1e9, ageMs: 0 }),
 }: {
   blocked: boolean
@@ -49,13 +52,15 @@ function openPage({
   kept?: Map<string, string>
   /** When the page opens. */
   startMs?: number
+  /** What the page asks for when it opens. */
+  asked?: object
   /** How far the service has read the chain; null: it does not answer. */
-  read?: () => { block: number; ageMs: number } | null
+  read?: () => Read | null
 }) {
   const wallet = makeElement()
   const live = Object.assign(makeElement(), { dataset: { wallet: '/pay/wallet.js?lang=en' } })
   const ask = (pay: object) => Object.assign(wallet, { dataset: { pay: JSON.stringify(pay) } })
-  ask(PAY)
+  ask(asked)
   const use = <T>(run: () => T): T => {
     if (blocked) throw new Error('SecurityError')
     return run()
@@ -100,14 +105,16 @@ function openPage({
   const handlers: Record<string, (event: unknown) => void> = {}
   runInNewContext(SOURCE, {
     ...{ localStorage, setTimeout, Event, URL, URLSearchParams, AbortSignal },
-    location: { href: 'https://pay.test/pay?code=C' },
+    location: { href: 'https://pay.test/pay?code=C', host: 'pay.test' },
     fetch: async (url: URL) => {
       assert.equal(url.href, 'https://pay.test/pay/read?network=1')
       const answer = read()
       return { ok: answer !== null, json: async () => answer }
     },
     clearTimeout: (id: number) => clock.timers.delete(id),
-    Date: { now: () => clock.nowMs },
+    Date: class extends Date {
+      static override now = () => clock.nowMs
+    },
     document: {
       getElementById: (id: string) => (id === 'live' ? live : wallet),
       createElement: makeElement,
@@ -202,7 +209,7 @@ test('a transfer in a block, with a fee beside it, is not asked for again; after
 for (const block of ['0x64', undefined])
   test(`while the service has not read the block${block ? '' : ', whose number the wallet does not say'}, nothing is offered again`, async () => {
     const kept = new Map<string, string>()
-    let read: { block: number; ageMs: number } | null = null
+    let read: Read | null = null
     const receipt = () => ({ status: '0x1', logs: [transfer()], ...(block && { blockNumber: block }) })
     const page = openPage({ blocked: false, receipt, kept, read: () => read })
     await page.pay()
@@ -237,8 +244,80 @@ test('what is missing beside a transfer in a block is offered three minutes late
   assert.deepEqual([page.hidden(), page.words()], [false, ['pay']])
 })
 
-const refuse = (error: object) => () => Promise.reject(error)
 const noReceipt = () => null
+const key = 'comptoir:sent:C'
+
+test('a transfer whose receipt the page never sees is offered again only once the service has read the chain past it', async () => {
+  const kept = new Map<string, string>()
+  let read: Read | null = null
+  const page = openPage({ blocked: false, receipt: noReceipt, kept, read: () => read })
+  const isOffered = ({ words }: typeof page) => words().some((one) => String(one) === 'retry')
+  await page.pay()
+  await page.pass(300_000)
+  assert.deepEqual([page.hidden(), page.words()[0], isOffered(page)], [true, 'Slow', false], 'no answer')
+  read = { block: 1e9, ageMs: 250_000 }
+  await page.pass(60_000)
+  assert.deepEqual([page.words()[0], isOffered(page)], ['Slow', false], 'it is behind')
+  // hours later: read past the three minutes, and not up to now
+  const later = openPage({ blocked: false, receipt: noReceipt, kept, startMs: 9e6, read: () => read })
+  await later.pass(60_000)
+  assert.deepEqual([later.words()[0], isOffered(later)], ['Slow', false])
+  read = { block: 1e9, ageMs: 2000 }
+  for (const one of [page, later]) {
+    await one.pass(16_000)
+    assert.deepEqual([one.hidden(), one.words().slice(0, 2)], [true, ['retry', 'Slow']])
+  }
+})
+
+test('what was signed has lapsed only once the chain is read past the moment at which it ran out', async () => {
+  const at = 1_800_000_000_000
+  const kept = new Map([[key, JSON.stringify({ ...PAY, hash: '0xhash', at, until: at + 660_000 })]])
+  let read: Read | null = null
+  const page = openPage({ blocked: false, receipt: noReceipt, kept, read: () => read })
+  await page.pass(600_000)
+  assert.deepEqual(page.words(), ['Underway', ''])
+  await page.pass(100_000)
+  assert.deepEqual(page.words(), ['Slow', ''], 'no answer')
+  read = { block: 1e9, ageMs: 120_000 }
+  await page.pass(30_000)
+  assert.deepEqual(page.words(), ['Slow', ''], 'it is behind')
+  read = { block: 1e9, ageMs: 2000 }
+  await page.pass(20_000)
+  assert.deepEqual(page.words(), ['again', 'Lapsed', ''])
+})
+
+test('a transfer on a network that the service reads no more: the payer reads whom to ask, and is offered nothing', async () => {
+  const help = { shop: 'Shop', reference: 'C-1', email: 'shop@pay.test', phone: '+33 1' }
+  for (const receipt of [noReceipt, () => ({ status: '0x1', blockNumber: '0x64', logs: [transfer()] })]) {
+    const kept = new Map<string, string>()
+    let read: Read = { removed: true }
+    const page = openPage({ blocked: false, receipt, kept, read: () => read })
+    page.ask({ ...PAY, ...help })
+    await page.pay()
+    await page.pass(200_000)
+    const told = ['Unread', '', 'shop@pay.test']
+    const said = ({ hidden, words }: typeof page) => [hidden(), words()]
+    assert.deepEqual(said(page), [true, told])
+    // in a page that opens now, also where the order is paid elsewhere by now, or the network has no wallets
+    for (const more of [{}, { to: `0x${'7'.repeat(40)}`, chain: 2 }, { closed: true }]) {
+      const asked = { ...PAY, ...help, ...more }
+      const later = openPage({ blocked: false, receipt, kept, startMs: 300_000, asked, read: () => read })
+      await later.pass(20_000)
+      assert.deepEqual(said(later), [true, told], JSON.stringify(more))
+    }
+    // the operator has put the network back
+    read = { block: 1e9, ageMs: 2000 }
+    await page.pass(20_000)
+    assert.equal(String(page.words()[0]), 'retry')
+  }
+})
+
+test('a page whose network has no wallets any more, in a browser that sent nothing, offers none', async () => {
+  const page = openPage({ blocked: false, receipt: noReceipt, asked: { ...PAY, closed: true } })
+  assert.deepEqual([page.hidden(), page.words()], [false, []])
+})
+
+const refuse = (error: object) => () => Promise.reject(error)
 
 test('an account without a coin for gas: what its wallet sent with another fee is not offered again after an error', async () => {
   for (const error of [

@@ -109,12 +109,17 @@ export const listWalletNetworks = (
 /** Of a column. */
 const LARGEST_ID = 2 ** 31 - 1
 
-/** How far a chain is read and its payments know of it; null while they do not know all of it, or of no such chain. */
+/**
+ * How far a chain is read and its payments know of it; null while they do not know all of it. A chain that this node's
+ * settings do not name is read where another node has other settings, as while new ones reach all nodes.
+ */
 export const openChainRead =
-  (db: Db) =>
+  (db: Db, chains: Chains) =>
   async (chainId: number): Promise<ChainRead | null> => {
-    if (chainId > LARGEST_ID) return null
-    const [{ number = null, lagSeconds = null } = {}] = await listStandings(db, [chainId])
+    const isOurs = chains.some(({ network }) => network.chainId === chainId)
+    if (chainId > LARGEST_ID) return { removed: true }
+    const [{ number = null, lagSeconds = null, isLeased = false } = {}] = await listStandings(db, [chainId])
+    if (!isOurs && !isLeased) return { removed: true }
     // what is read may wait behind others for its payment
     const isBehind = await hasChangesAfter(db, chainId, await findChainCursor(db, chainId))
     return number === null || lagSeconds === null || isBehind

@@ -45,7 +45,7 @@ export async function registerPages(
     kycLinks: trade.kyc.links,
   }
   await app.register(payRoutes, payDeps)
-  const readChain = openChainRead(db)
+  const readChain = openChainRead(db, trade.chains)
   await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays, limits, readChain })
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })
   await app.register(logoFileRoutes, { db })

@@ -280,6 +280,7 @@ export type SessionFields = {
 const busy = (sessionId: string): AppError =>
   new AppError('OBJECT_CONFLICT', {
     message: `An order of session ${sessionId}, with this orderRef, has money, is being confirmed or under review. Wait for its end, or use another orderRef.`,
+    details: [{ path: 'busySession', message: sessionId }],
   })
 
 /**
@@ -337,6 +338,7 @@ export async function createSession(
     if (live)
       throw new AppError('OBJECT_CONFLICT', {
         message: `Session ${live.id} has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.`,
+        details: [{ path: 'liveSession', message: live.id }],
       })
     for (const orderId of unchosen) await deps.cancelOrder(tx, context, { companyId, id: orderId })
     await queries.insertButtonSession(tx, session)

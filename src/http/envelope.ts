@@ -57,7 +57,8 @@ export const FailureSchema = Type.Object(
         Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
           description:
             'Field by field for validation; kycUrl and kycId where an identity check is needed; needs, left, missing and ' +
-            'owedAfter (USDC) where a refund is not covered.',
+            'owedAfter (USDC) where a refund is not covered; liveSession, the id of the buy-button session that has the ' +
+            'orderRef, or busySession, of one whose order has money, is being confirmed or under review.',
         }),
       ),
       requestId: Type.String({ description: 'The X-Request-Id of this answer; quote it when you contact support.' }),

@@ -196,7 +196,8 @@ export type ErrorOptionsOfApp = {
   message?: string
   /**
    * Validation: one entry per field. Identity checks: `kycUrl`, the payer's page, and `kycId`. Refunds without cover:
-   * `needs`, `left`, `missing` and `owedAfter`.
+   * `needs`, `left`, `missing` and `owedAfter`. A cart that has a session: its id as `liveSession`, or as `busySession`
+   * where an order of it has money.
    */
   details?: ErrorDetail[]
   /** Seconds for the Retry-After header. */

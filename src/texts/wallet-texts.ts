@@ -1,6 +1,6 @@
 /**
  * Texts for a payer while a wallet in the browser pays. The page's script fills in the placeholders: `{wallet}`,
- * `{network}`, `{amount}`, `{have}`, `{coin}`, `{time}`.
+ * `{network}`, `{amount}`, `{have}`, `{coin}`, `{time}`, `{sum}`, `{to}`, `{shop}`, `{order}`.
  */
 export type WalletTexts = {
   pay: string
@@ -17,6 +17,8 @@ export type WalletTexts = {
   slow: string
   /** Its transaction is in a block, and has not paid the order. */
   uncounted: string
+  /** `{sum}` was sent to `{to}` on a network that the service reads no more. */
+  unread: string
   retry: string
   /** What was signed is not in a block yet, and can be carried out until `{time}`. */
   underway: string

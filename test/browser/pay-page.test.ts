@@ -363,9 +363,11 @@ test('a signature that the token refuses, no coin for the fee, and a payment tha
   await page.reload()
   await page.getByText('has not included your payment yet. Do not pay again').waitFor()
   assert.equal(await button.count(), 0)
-  await page.getByRole('button', { name: 'It failed in my wallet: pay again' }).click()
-  await button.waitFor()
+  // it is offered again once the chain is read past the three minutes
   await world.chain.call('anvil_dropAllTransactions')
+  await world.chain.mine()
+  await page.getByRole('button', { name: 'It failed in my wallet: pay again' }).click({ timeout: 40_000 })
+  await button.waitFor()
   await context.close()
 })
 

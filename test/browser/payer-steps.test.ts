@@ -236,7 +236,7 @@ test('what was signed and is in no block yet is not paid again, in this tab or a
   assert.deepEqual([await button.count(), await again.count()], [0, 0])
   assert.equal(await page.getByText('It failed in my wallet').count(), 0)
   // as on a device whose clock runs ahead
-  await shift(page, "['until']", 700_000)
+  await shift(page, "['until']", 86_400_000)
   await page.reload()
   await again.click()
   await button.click()

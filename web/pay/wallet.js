@@ -75,7 +75,7 @@
         topics[2]?.toLowerCase() === `0x${addressWord(to)}` &&
         data.toLowerCase() === `0x${word(BigInt(units))}`,
     )
-  /** How far the service has read each chain: its newest block, and when that was, by this clock. */
+  /** How far the service has read each chain: its newest block, and when that was, by this clock; or `removed`. */
   const reads = new Map()
   let askedAt = 0
   async function askRead({ chain = order()?.chain }) {
@@ -83,12 +83,18 @@
     const url = new URL(`read?network=${chain}`, new URL(live.dataset.wallet, location.href))
     const answer = await fetch(url, { signal: AbortSignal.timeout?.(READ_MS) }).catch(() => null)
     const read = answer?.ok && (await answer.json().catch(() => null))
-    if (read) reads.set(chain, { block: read.block, at: Date.now() - read.ageMs })
+    if (read) reads.set(chain, { ...read, at: Date.now() - read.ageMs })
   }
-  const isRead = ({ chain = order()?.chain, block, minedAt = 0 }) => {
-    const read = reads.get(chain)
+  const readOf = ({ chain = order()?.chain }) => reads.get(chain)
+  /** The service reads the chain no more: whether the money came is for people to find out. */
+  const isUnread = (sent) => readOf(sent)?.removed === true
+  const isRead = ({ chain, block = 0, minedAt = 0 }) => {
+    const read = readOf({ chain })
     return read !== undefined && (block ? read.block >= block : read.at > minedAt)
   }
+  /** What came within three minutes of sending is counted, and the service is not behind with what came since. */
+  const isReadUntilNow = ({ chain, at }) =>
+    isRead({ chain, minedAt: at + SLOW_MS }) && readOf({ chain }).ageMs <= SLOW_MS
   /** By now the order has counted what is in a block, and asks for what is then missing. */
   const isCounted = (sent) => (sent.mined || sent.empty) && Date.now() - (sent.minedAt ?? 0) > SLOW_MS && isRead(sent)
   /** What this page could not give the browser to keep: blocked, or full. */
@@ -160,10 +166,39 @@
 
   /** What is signed can be carried out until it runs out, whatever the wallet says. */
   const mayRetry = (asked, sent) => {
+    if (isUnread(sent)) return false
     // the order still asks for the same: what is in the block, if it is still there, has not paid it
     if (sent.mined || sent.empty) return isCounted(sent)
-    if (sent.until) return Date.now() > sent.until
-    return isElsewhere(asked, sent) || Date.now() > sent.at + SLOW_MS
+    if (sent.until) return Date.now() > sent.until && isRead({ chain: sent.chain, minedAt: sent.until })
+    return isElsewhere(asked, sent) || isReadUntilNow(sent)
+  }
+  /** What the payer reads about it: a key of the words, its values, whether it warns. */
+  const wordsOf = (sent) => {
+    const asked = order() ?? sent
+    const values = { network: sent.name ?? asked.name }
+    if (isUnread(sent)) {
+      const { shop = location.host, reference = asked.code } = asked
+      return ['unread', { ...values, sum: decimal(sent.units), to: sent.to, shop, order: reference }, true]
+    }
+    if (sent.empty || isCounted(sent)) return ['uncounted', values, true]
+    if (sent.mined) return ['sent', values]
+    if (sent.until && mayRetry(asked, sent)) return ['lapsed', values, true]
+    if (!isElsewhere(asked, sent) && Date.now() - sent.at < SLOW_MS) return ['sending', values]
+    const isUsable = sent.until && Date.now() <= sent.until
+    return isUsable ? ['underway', { ...values, time: clockTime(sent.until) }, true] : ['slow', values, true]
+  }
+
+  function contactLine({ reference, email, phone }) {
+    const mail = email && `mailto:${encodeURIComponent(email)}?subject=${encodeURIComponent(reference)}`
+    const links = [
+      [mail, email],
+      [phone && `tel:${phone.replace(/[^+\d]/g, '')}`, phone],
+    ].filter(([href]) => href)
+    return element(
+      'p',
+      { className: 'contact' },
+      ...links.map(([href, text]) => element('a', { href, textContent: text })),
+    )
   }
 
   function retryButton(asked, sent) {
@@ -190,19 +225,25 @@
     return button
   }
 
-  /** Nothing else tells when what is in a block should have been counted. */
+  /** When it should have been counted, or could no longer come; at once where the payer may pay elsewhere. */
+  function dueAtOf(asked, sent) {
+    const { mined, empty, minedAt = 0, until, at } = sent
+    if (mined || empty) return minedAt + SLOW_MS
+    return until ?? (isElsewhere(asked, sent) ? 0 : at + SLOW_MS)
+  }
+  /** Nothing else tells when what was sent should have been counted. */
   let redrawing
-  function redrawOnce(known) {
+  function redrawOnce(asked, known) {
     clearTimeout(redrawing)
-    if (!(known.mined || known.empty) || isCounted(known)) return
-    const dueAt = Math.max((known.minedAt ?? 0) + SLOW_MS, askedAt + ASK_MS)
+    if (!known || (mayRetry(asked, known) && readOf(known))) return
+    const dueAt = Math.max(dueAtOf(asked, known), askedAt + ASK_MS)
     redrawing = setTimeout(
       async () => {
         await askRead(known)
         if (!panel() || state.asking !== '') return draw()
         const sent = recallSent(order())
-        if (sent && isCounted(sent)) return tell('uncounted', { network: sent.name ?? order().name }, true)
-        if (!sent) state.text = ''
+        if (sent) return tell(...wordsOf(sent))
+        state.text = ''
         draw()
       },
       Math.max(0, dueAt - Date.now()) + 1,
@@ -214,20 +255,23 @@
     if (!root) return
     const asked = order()
     const sent = recallSent(asked)
-    redrawOnce(sent ?? {})
+    redrawOnce(asked, sent)
     const focus = /** @type {any} */ (document.activeElement)?.closest?.('#wallet button')?.dataset.uuid
     const buttons = sent
       ? mayRetry(asked, sent)
         ? [retryButton(asked, sent)]
         : []
-      : [...wallets.values()].map(walletButton)
+      : asked.closed
+        ? []
+        : [...wallets.values()].map(walletButton)
     const status = element('p', { className: state.warns ? 'note' : 'hint', textContent: state.text })
     status.setAttribute('role', 'status')
     // the code asks for the same money again
     root.className = sent ? 'sent' : ''
     const stop = !sent && (state.asking === 'signing' || state.asking === 'sending') ? [stopButton()] : []
     const line = sent ? [transactionLine(asked, sent)] : []
-    root.replaceChildren(...buttons, ...(state.text ? [status] : []), ...stop, ...line)
+    const contact = sent && isUnread(sent) ? [contactLine(asked)] : []
+    root.replaceChildren(...buttons, ...(state.text ? [status] : []), ...stop, ...line, ...contact)
     if (focus) /** @type {any} */ (root.querySelector(`[data-uuid="${CSS.escape(focus)}"]`))?.focus()
   }
 
@@ -341,18 +385,9 @@
   async function follow(ask, sent) {
     const { run } = state
     state.follows = run
-    const words = () => {
-      const asked = order() ?? sent
-      const values = { network: sent.name ?? asked.name }
-      if (sent.empty || isCounted(sent)) return ['uncounted', values, true]
-      if (sent.mined) return ['sent', values]
-      if (sent.until && mayRetry(asked, sent)) return ['lapsed', values, true]
-      if (!isElsewhere(asked, sent) && Date.now() - sent.at < SLOW_MS) return ['sending', values]
-      return sent.until ? ['underway', { ...values, time: clockTime(sent.until) }, true] : ['slow', values, true]
-    }
     /** Until the page asks for no money, or the payer pays again. */
     const isShown = () => run === state.run && panel() && recall(order())?.at === sent.at
-    let said = words()
+    let said = wordsOf(sent)
     tell(...said)
     while (!sent.mined && !sent.empty && isShown()) {
       const receipt = sent.hash && (await ask('eth_getTransactionReceipt', [sent.hash]).catch(() => null))
@@ -371,8 +406,8 @@
         break
       }
       await pause(1500)
-      if (words()[0] === said[0] || !isShown()) continue
-      said = words()
+      if (wordsOf(sent)[0] === said[0] || !isShown()) continue
+      said = wordsOf(sent)
       tell(...said)
     }
     if (state.follows === run) state.follows = -1

@@ -6,7 +6,7 @@ import type { Situation } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
 import { plainToken } from '../shared/format.ts'
 import { qrSvg } from '../shared/qr-svg.ts'
-import { walletPanel } from '../wallet/wallet-panel.ts'
+import { closedWalletPanel, walletPanel } from '../wallet/wallet-panel.ts'
 import { type PaymentView, showsAddress } from './pay-money.ts'
 import { form, halves, type PageContext } from './pay-parts.ts'
 import type { PayView } from './pay-service.ts'
@@ -32,9 +32,10 @@ function walletCodes(uri: string, address: string, { texts }: PageContext): Html
 function wallet(view: PayView, payment: PaymentView, { language, payUrl, walletNetworks }: PageContext): Html | null {
   const network = walletNetworks.find(({ chainId }) => chainId === payment.network?.id)
   const to = payment.instructions?.toAddress
-  return network && to
-    ? walletPanel(network, { code: view.code, language, payUrl, to, missing: payment.missing })
-    : null
+  if (!to || payment.network === null) return null
+  const { code, shop, shortCode } = view
+  const asked = { ...{ code, language, payUrl, to, shop, shortCode }, missing: payment.missing }
+  return network ? walletPanel(network, asked) : closedWalletPanel(payment.network, asked)
 }
 
 /** The payer of a provider that sends to our address has paid there by wallet before, or may do so with the rest. */

@@ -379,7 +379,7 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
   const wallet =
     view.open &&
-    page.walletNetworks.length > 0 &&
+    (page.walletNetworks.length > 0 || view.payment?.network != null) &&
     html` data-wallet="${page.basePath}${WALLET_SCRIPT_PATH}?lang=${language}"`
   const auto =
     view.situation === 'choose' && view.choices.length === 1 && !view.identity && said === null && html` data-auto="1"`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { walletPanel } from './wallet-panel.ts'
+import { closedWalletPanel, walletPanel } from './wallet-panel.ts'
 
 const BASE = {
   ...{ chainId: 8453, name: 'Base', token: `0x${'11'.repeat(20)}`, coin: 'ETH', rpcUrl: null, explorerUrl: null },
@@ -13,6 +13,8 @@ const asked = (payUrl: string) =>
     payUrl,
     to: `0x${'22'.repeat(20)}`,
     missing: { asset: 'USDC', units: 1_500_000n },
+    shop: { name: 'Café', supportEmail: 'help@cafe.example', supportPhone: null },
+    shortCode: 'C-1',
   }) as const
 
 test('each wallet app opens this very page, by the form that its maker documents', () => {
@@ -34,4 +36,18 @@ test('no app is offered for an address that a phone cannot open, and a name with
   assert.ok(!text.includes('href='))
   assert.ok(!text.includes('<script>'))
   assert.match(text, /&quot;amount&quot;:&quot;1,50&quot;/)
+})
+
+test('both panels name whom to ask; the one of a network that is read no more names no token to pay with', () => {
+  const open = walletPanel(BASE, asked('https://pay.example')).text
+  const closed = closedWalletPanel({ id: 8453, name: 'Base' }, asked('https://pay.example')).text
+  for (const text of [open, closed])
+    assert.match(
+      text,
+      /&quot;shop&quot;:&quot;Café&quot;,&quot;reference&quot;:&quot;C-1&quot;,&quot;email&quot;:&quot;help@/,
+    )
+  assert.deepEqual(
+    [open.includes('&quot;token'), closed.includes('&quot;token'), closed.includes('href')],
+    [true, false, false],
+  )
 })

@@ -22,7 +22,16 @@ export type WalletNetwork = {
   gaslessFrom: bigint | null
 }
 
-type Asked = { code: string; language: Lang; payUrl: string; to: string; missing: Money }
+type Asked = {
+  code: string
+  language: Lang
+  payUrl: string
+  to: string
+  missing: Money
+  /** Whom a payer asks whose network the service reads no more, and what to quote. */
+  shop: { name: string; supportEmail: string | null; supportPhone: string | null }
+  shortCode: string
+}
 
 /** Links that open this page inside a wallet app. They need a URL that a phone can reach. */
 function appLinks({ code, language, payUrl }: Asked): Html | null {
@@ -31,6 +40,19 @@ function appLinks({ code, language, payUrl }: Asked): Html | null {
   return html`<details class="app" id="apps"><summary>${TEXTS[language].wallet.apps}</summary>
     ${WALLET_APPS.map(({ name, link }) => html`<a class="button wide" href="${link(url)}" rel="noopener noreferrer">${name}</a>`)}
   </details>`
+}
+
+const helpOf = ({ shop, shortCode }: Asked) => ({
+  ...{ shop: shop.name, reference: shortCode },
+  ...(shop.supportEmail !== null && { email: shop.supportEmail }),
+  ...(shop.supportPhone !== null && { phone: shop.supportPhone }),
+})
+
+/** For a network on which no wallet can pay any more: the script only says what this browser sent there. */
+export function closedWalletPanel({ id: chain, name }: { id: number; name: string }, asked: Asked): Html {
+  const { code, to, missing } = asked
+  const facts = { code, chain, name, to, units: String(missing.units), closed: true, ...helpOf(asked) }
+  return html`<div id="wallet" data-pay="${JSON.stringify(facts)}"></div>`
 }
 
 /** Where the script `/pay/wallet.js` shows the wallets of this browser; empty if there is none. */
@@ -44,6 +66,7 @@ export function walletPanel(network: WalletNetwork, asked: Asked): Html {
     ...(rpcUrl && { rpc: rpcUrl }),
     ...(explorerUrl && { explorer: explorerUrl }),
     ...(gasless && { gasless }),
+    ...helpOf(asked),
   }
   return html`<div id="wallet" data-pay="${JSON.stringify(facts)}"></div>${appLinks(asked)}`
 }

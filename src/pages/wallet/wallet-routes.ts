@@ -19,14 +19,18 @@ import { checkSameOrigin, openPayerTokens } from '../shared/payer.ts'
 import type { Hex, X402Relay } from '../x402/x402-relay.ts'
 import { WALLET_SCRIPT_PATH } from './wallet-panel.ts'
 
-/** How far a chain has been read: its newest block, and how old what that says is. Null: no block yet. */
-export type ChainRead = { block: number; ageMs: number }
+/**
+ * How far a chain has been read: its newest block, and how old what that says is. `removed`: the service reads it no
+ * more, and will never answer.
+ */
+export type ChainRead = { block: number; ageMs: number } | { removed: true }
 
 export type WalletDeps = Omit<PayViewDeps, 'payerTokens'> & {
   config: Pick<Config, 'payUrl'>
   vault: Vault
   relays: readonly X402Relay[]
   limits: Pick<RateLimits, 'checkRelay'>
+  /** Null: no block yet, or payments do not know yet of all that is read. */
   readChain(chainId: number): Promise<ChainRead | null>
 }
 

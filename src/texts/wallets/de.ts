@@ -12,6 +12,8 @@ export const de: WalletTexts = {
   slow: '{network} hat Ihre Zahlung noch nicht aufgenommen. Zahlen Sie nur dann noch einmal, wenn Ihre Wallet einen Fehlschlag meldet.',
   uncounted:
     'Ihre Transaktion ist auf {network}, aber Ihre Zahlung ist bei dieser Bestellung nicht angekommen. Zahlen Sie nur dann noch einmal, wenn Ihre Wallet einen Fehlschlag meldet.',
+  unread:
+    'Sie haben {sum} USDC auf {network} an {to} gesendet, aber der Betreiber dieses Shops liest {network} nicht mehr; diese Seite kann Ihre Zahlung deshalb nicht bestätigen. Zahlen Sie nicht noch einmal. Wenden Sie sich mit der Bestellnummer {order} und Ihrer Transaktion an {shop}.',
   retry: 'In meiner Wallet fehlgeschlagen: noch einmal zahlen',
   underway:
     'Was Sie unterschrieben haben, ist noch unterwegs zu {network} und kann bis {time} abgebucht werden. Zahlen Sie vorher nicht noch einmal.',

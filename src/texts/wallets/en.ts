@@ -12,6 +12,8 @@ export const en: WalletTexts = {
   slow: '{network} has not included your payment yet. Do not pay again unless your wallet says that it failed.',
   uncounted:
     'Your transaction is on {network}, but your payment has not reached this order. Do not pay again unless your wallet says that it failed.',
+  unread:
+    'You sent {sum} USDC on {network} to {to}, but the operator of this shop no longer reads {network}, so this page cannot confirm your payment. Do not pay again. Contact {shop} and quote order {order} and your transaction.',
   retry: 'It failed in my wallet: pay again',
   underway:
     'What you signed is still under way to {network} and can be charged until {time}. Do not pay again before then.',

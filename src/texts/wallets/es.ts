@@ -12,6 +12,8 @@ export const es: WalletTexts = {
   slow: '{network} aún no ha incluido su pago. No pague otra vez, salvo que su monedero indique que ha fallado.',
   uncounted:
     'Su transacción está en {network}, pero su pago no ha llegado a este pedido. No pague otra vez, salvo que su monedero indique que ha fallado.',
+  unread:
+    'Envió {sum} USDC en {network} a {to}, pero el operador de esta tienda ya no lee {network}, así que esta página no puede confirmar su pago. No pague otra vez. Contacte con {shop} e indique el pedido {order} y su transacción.',
   retry: 'Ha fallado en mi monedero: pagar otra vez',
   underway:
     'El pago que firmó sigue en camino hacia {network} y puede cobrarse hasta las {time}. No pague otra vez antes de esa hora.',

@@ -12,6 +12,8 @@ export const it: WalletTexts = {
   slow: '{network} non ha ancora inserito il pagamento. Non paghi di nuovo, a meno che il wallet non segnali un errore.',
   uncounted:
     'La transazione è su {network}, ma il pagamento non è arrivato a questo ordine. Non paghi di nuovo, a meno che il wallet non segnali un errore.',
+  unread:
+    'Ha inviato {sum} USDC su {network} a {to}, ma il gestore di questo negozio non legge più {network}, quindi questa pagina non può confermare il pagamento. Non paghi di nuovo. Contatti {shop} indicando l’ordine {order} e la transazione.',
   retry: 'Non è riuscito nel mio wallet: paga di nuovo',
   underway:
     'Il pagamento che ha firmato è ancora in viaggio verso {network} e può essere addebitato fino alle {time}. Prima di allora non paghi di nuovo.',
