@@ -4,7 +4,9 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getAddress } from 'viem/utils'
 import { sql } from '../src/db/db.ts'
+import { findOrderByCode } from '../src/orders/order-queries.ts'
 import { POLL_MS } from '../src/pages/pay/live-updates.ts'
+import { isShownUnread } from '../src/payments/accept/requote-queries.ts'
 import { type Client, openCompany } from './harness/accounts.ts'
 import { eventually } from './harness/service.ts'
 import { type Instructions, type OrderData, openShop, type Shop } from './harness/shop.ts'
@@ -92,6 +94,39 @@ for (const where of ['here', 'on another node'])
     await other.shows((state) => !state.includes(part.to.slice(-8)) && !state.includes('id="amount"'))
     await Promise.all([page.close(), other.close()])
   })
+
+test('a payer is not sent to a chain that was taken out of the settings, and gets no fresh rate for what it may hold', async () => {
+  const { db, config } = shop.host
+  const read = async (code: string) => (await fetch(`${config.payUrl}/pay?code=${code}`)).text()
+  const gone = 1313161554
+  await save(asPool(newAddress()))
+  const [own, operators] = [await place(), await shop.createAwaiting()]
+  for (const { code, to } of [own, { ...operators, to: operators.toAddress }]) {
+    assert.ok((await read(code)).includes(`id="address"`), code)
+    // as the settings with that chain stored it
+    await db.run(sql`update payments set network = ${gone} where deposit_address = ${to.toLowerCase()}`)
+    const shown = await read(code)
+    assert.doesNotMatch(shown, /id="address"|ethereum:|class="code"/)
+    assert.match(shown, /&quot;closed&quot;:true/, 'what was sent there is told')
+    const end = sql`update orders set expires_at = now() - interval '1 second' where code = ${code}`
+    await db.run(end)
+    const { status } = await eventually(
+      () => db.one<{ status: string }>(sql`select status from orders where code = ${code}`),
+      (order) => order.status === 'EXPIRED',
+    )
+    const order = (await findOrderByCode(db, code)) ?? assert.fail(status)
+    const chains = [shop.chain.chainId]
+    assert.equal(await isShownUnread(db, order, chains), true)
+    assert.doesNotMatch(await read(code), /name="requote"/)
+    // it was read up to the order's end before it was taken out
+    await db.run(sql`
+      insert into chain_heads (chain_id, number, hash, block_at) values (${gone}, 7, '0x7', now())
+      on conflict (chain_id) do update set block_at = excluded.block_at`)
+    assert.equal(await isShownUnread(db, order, chains), false)
+    assert.match(await read(code), /name="requote"/)
+    await db.run(sql`delete from chain_heads where chain_id = ${gone}`)
+  }
+})
 
 test('the page of a wallet asks how far its chain has been read, and of one that is read no more gets that', async () => {
   const ask = (network: string) => fetch(`${shop.host.config.payUrl}/pay/read?network=${network}`)

@@ -9,6 +9,7 @@ import { getAddress } from 'viem/utils'
 import { mint } from '../sandbox/chain/token.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
+import { isStillDue } from '../src/payments/accept/still-due.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { type Instructions, type OrderData, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
@@ -78,11 +79,14 @@ async function openSafe(networks: string) {
   const manager: Client = await logIn(shop.host.baseUrl, person.email)
   const { data } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
   const safe = getAddress(`0x${randomBytes(20).toString('hex')}`)
-  const settings = { MODE: 'static', ADDRESSES: safe, NETWORKS: networks }
-  const saved = await manager.call('PUT', 'channel-accounts/crypto', { settings })
-  assert.equal(saved.status, 200, saved.text)
+  const save = async (NETWORKS: string): Promise<void> => {
+    const settings = { MODE: 'static', ADDRESSES: safe, NETWORKS }
+    const saved = await manager.call('PUT', 'channel-accounts/crypto', { settings })
+    assert.equal(saved.status, 200, saved.text)
+  }
+  await save(networks)
   return {
-    ...{ manager, safe },
+    ...{ manager, safe, save },
     async create(): Promise<string> {
       const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier }
       return (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order.code
@@ -124,6 +128,19 @@ test('a wallet of two chains, chosen on the one without a relayer, is paid on th
       [[`eip155:${BASE}`, safe]],
     )
   }
+})
+
+test('a network that the wallet names after the order got its address does not count for it: none is paid there', async () => {
+  const { safe, save, create, accept } = await openSafe(String(LOCAL))
+  const code = await create()
+  await accept(code, LOCAL)
+  await save(`${LOCAL}, ${BASE}`)
+  await isRefused(code, /Do not pay on another network/)
+  const { db } = shop.host
+  const { id } = await db.one<{ id: string }>(sql`select id from orders where code = ${code}`)
+  const isDueOn = (chainId: number) =>
+    db.tx((tx) => isStillDue(tx, { reference: id, chainId, to: safe, units: 54_000_000n }))
+  assert.deepEqual([await isDueOn(LOCAL), await isDueOn(BASE)], [true, false])
 })
 
 test('an address of the operator’s key is paid where that key makes the addresses, and not where another one does', async () => {

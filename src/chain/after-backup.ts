@@ -2,8 +2,8 @@ import type { Db } from '../db/db.ts'
 import { INDEXES_A_MINUTE, type IndexRange, type RestoreTimes } from '../db/restored-queries.ts'
 import { DAY, MINUTE } from '../kernel/clock.ts'
 import { deriveAddresses, parseXpub } from '../kernel/xpub.ts'
-import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
 import { countAssignedOf, listAssignedAmong } from './deposits/deposit-queries.ts'
+import { withoutOwn } from './deposits/own-transfers.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { provenEndpoints } from './endpoints/endpoints.ts'
 import { MAX_FILTER_VALUES, RpcError, toWord } from './endpoints/rpc.ts'
@@ -298,12 +298,7 @@ export async function findUnknownPayouts(
   for (const network of await listPayingTokens(reader.db, reader.network)) {
     const asked = { senders: [wallet], ...range }
     const { heard, shown } = await readEverywhere(reader, range, (endpoint) => listOutgoing(network, endpoint, asked))
-    const own = await listOwnTransactions(
-      reader.db,
-      chainId,
-      shown.map(({ log }) => log.transactionHash),
-    )
-    const unknown = shown.filter(({ log }) => !own.has(log.transactionHash))
+    const unknown = await withoutOwn({ ...reader, network, rpc: reader.endpoints.rpc }, wallet, shown)
     const checked = await checkShown(heard, unknown)
     for (const one of unknown) {
       const { transactionHash: txHash, topics, data } = one.log

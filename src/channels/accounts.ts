@@ -10,7 +10,7 @@ import {
   updateSealedAccount,
 } from './account-queries.ts'
 import { type Channel, type ChannelId, ON_CHAIN_CHANNELS } from './channel.ts'
-import { type ChannelSet, type Channels, channelSet, type PaymentAccount } from './channel-set.ts'
+import { type ChannelSet, type Channels, channelSet, type PaymentAccount, type ShownPayment } from './channel-set.ts'
 import { ownWallet } from './crypto/own-wallet.ts'
 import type { OwnWallets } from './crypto/own-wallets.ts'
 import {
@@ -261,11 +261,16 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     return found
   }
 
+  /** On a chain that was taken out of the settings nobody reads what a payer sends. */
+  const isUnread = ({ channel, network }: ShownPayment): boolean =>
+    isReadWithoutAccount(channel) && network !== null && !wallet?.networks.includes(network)
+
   return {
     operator,
     of: async (companyId, q) => (await load(companyId, q)).set,
     forPayment,
     async forPayer(payment, q) {
+      if (isUnread(payment)) return undefined
       if (!payment.ownAccount || payment.channel !== ownWallet.id) return forPayment(payment, q)
       const { set } = await load(payment.companyId, q)
       const wallet = set.isOwn(ownWallet.id) ? set.find(ownWallet.id) : undefined

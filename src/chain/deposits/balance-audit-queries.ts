@@ -1,4 +1,6 @@
 import { type Queryable, sql } from '../../db/db.ts'
+import type { Hex } from '../endpoints/rpc.ts'
+import type { AuthorizationKey } from '../payout/usdc-token.ts'
 
 /** Incoming transfers that the scanner saw at one watched address, up to a block. */
 export type Recorded = {
@@ -67,14 +69,29 @@ export const upsertAudited = (
     on conflict (chain_id, address)
     do update set block_number = excluded.block_number, balance_units = excluded.balance_units`)
 
-/** Filters for the transactions that we sent. */
-export async function listOwnTransactions(
+/** A payout whose transaction this is, or may become. `keys`: the authorizations under which it may have left. */
+export type OwnPayout = { txHash: string; toAddress: string; units: bigint; keys: AuthorizationKey[] }
+
+/**
+ * The payouts in these transactions, their authorizations as this wallet's. A payment by signature out of it is none:
+ * the relayer submits for payers what any wallet's key signed, also a stolen one.
+ */
+export async function listOwnPayouts(
   q: Queryable,
-  chainId: number,
-  hashes: readonly string[],
-): Promise<Set<string>> {
-  const rows = await q.many<{ txHash: string }>(sql`
-    select tx_hash from chain_payout_transactions where chain_id = ${chainId} and tx_hash = any(${[...hashes]}::text[])
-    union select tx_hash from chain_payouts where chain_id = ${chainId} and tx_hash = any(${[...hashes]}::text[])`)
-  return new Set(rows.map(({ txHash }) => txHash))
+  { chainId, wallet, hashes }: { chainId: number; wallet: string; hashes: readonly string[] },
+): Promise<OwnPayout[]> {
+  type Row = Omit<OwnPayout, 'units' | 'keys'> & { units: string; ownNonce: Hex; leftNonce: Hex | null }
+  const rows = await q.many<Row>(sql`
+    select found.tx_hash, p.to_address, p.units::text, p.authorization_nonce as own_nonce, p.left_nonce
+    from (
+      select tx_hash, payout_id from chain_payout_transactions
+      where chain_id = ${chainId} and tx_hash = any(${[...hashes]}::text[]) and payout_id is not null
+      union select tx_hash, id from chain_payouts where chain_id = ${chainId} and tx_hash = any(${[...hashes]}::text[])
+    ) found join chain_payouts p on p.id = found.payout_id and p.kind <> 'payment'
+    order by found.tx_hash, p.id`)
+  const from = wallet.toLowerCase() as Hex
+  return rows.map(({ txHash, toAddress, units, ownNonce, leftNonce }) => ({
+    ...{ txHash, toAddress, units: BigInt(units) },
+    keys: (leftNonce === null ? [ownNonce] : [ownNonce, leftNonce]).map((nonce) => ({ from, nonce })),
+  }))
 }

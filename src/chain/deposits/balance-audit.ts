@@ -7,14 +7,8 @@ import type { Network } from '../networks.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
 import { listOutgoing } from '../rescan.ts'
 import { blockCall, type RpcBlock, type RpcLog, toHex } from '../transfer-logs.ts'
-import {
-  findAudited,
-  listOwnTransactions,
-  listRecorded,
-  listWallets,
-  type Recorded,
-  upsertAudited,
-} from './balance-audit-queries.ts'
+import { findAudited, listRecorded, listWallets, type Recorded, upsertAudited } from './balance-audit-queries.ts'
+import { withoutOwn } from './own-transfers.ts'
 
 type Chain = { db: Db; network: Network; endpoints: Endpoints }
 
@@ -144,16 +138,23 @@ async function listForeign(
   { sent, isAnsweredFor }: { sent: Sent; isAnsweredFor: IsAnsweredFor },
 ): Promise<Foreign[]> {
   const { chainId } = chain.network
-  const byHash = Map.groupBy(await listSent(chain, endpoint, sent), ({ transactionHash }) => transactionHash)
-  const own = await listOwnTransactions(chain.db, chainId, [...byHash.keys()])
+  const shown = (await listSent(chain, endpoint, sent)).map((log) => ({ log }))
+  const hashOf = ({ log }: { log: RpcLog }): string => log.transactionHash
+  const whole = Map.groupBy(shown, hashOf)
+  const unexplained = await withoutOwn({ ...chain, rpc: endpoint.rpc }, sent.address, shown)
   const foreign: Foreign[] = []
-  for (const [txHash, logs] of byHash) {
-    if (own.has(txHash)) continue
+  for (const [txHash, rest] of Map.groupBy(unexplained, hashOf)) {
     const what = `transfer ${txHash} on chain ${chainId}`
-    const expected = sumOf(logs).toString()
-    const fault = { companyId: '', subject: WALLET + sent.address, what, booked: '0', expected }
+    const faultOf = (some: typeof shown): BalanceFault => {
+      const expected = sumOf(some.map(({ log }) => log)).toString()
+      return { companyId: '', subject: WALLET + sent.address, what, booked: '0', expected }
+    }
+    const fault = faultOf(rest)
+    // a person who named the transaction for all that it paid answers for our payouts in it as well
+    const all = faultOf(whole.get(txHash) ?? rest)
     if (await isAnsweredFor(fault, { chainId, txHash })) continue
-    foreign.push({ fault, block: BigInt(logs[0]?.blockNumber ?? sent.from) })
+    if (all.expected !== fault.expected && (await isAnsweredFor(all, { chainId, txHash }))) continue
+    foreign.push({ fault, block: BigInt(rest[0]?.log.blockNumber ?? sent.from) })
   }
   return foreign
 }

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { recoverTypedDataAddress } from 'viem/utils'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
-import { type Clock, SECOND } from '../../kernel/clock.ts'
+import { type Clock, isYounger, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
@@ -64,10 +64,13 @@ export type Relay = {
 }
 
 /**
- * Whether what is paid is still open and misses at least this. Nothing changes that until the transaction of the
- * database ends.
+ * Whether what is paid is still open, counts what arrives on this chain, and misses at least this. Nothing changes that
+ * until the transaction of the database ends.
  */
-export type IsStillDue = (tx: Tx, asked: Pick<RelayRequest, 'reference' | 'to' | 'units'>) => Promise<boolean>
+export type IsStillDue = (
+  tx: Tx,
+  asked: Pick<RelayRequest, 'reference' | 'to' | 'units'> & { chainId: number },
+) => Promise<boolean>
 
 type RelayDeps = {
   db: Db
@@ -163,16 +166,17 @@ async function take(
   return null
 }
 
-const NOT_DUE = 'What it was to pay has ended, or misses less by now; it was not submitted.'
+const NOT_DUE =
+  'What it was to pay has ended, misses less by now, or counts nothing on this chain; it was not submitted.'
 const ENDED = 'What it was to pay has ended, or is paid another way; it was not submitted.'
 
 /** What was signed by the relayer may be on its way, so it goes on. */
 const openFindStop =
   ({ isStillDue }: Pick<RelayDeps, 'isStillDue'>): FindStop =>
-  async (tx, { id, presentTxHash, toAddress: to, units }) => {
+  async (tx, { id, chainId, presentTxHash, toAddress: to, units }) => {
     if (!isStillDue || presentTxHash !== null || (await listPayoutTransactions(tx, id)).length > 0) return null
     const reference = await findReference(tx, id)
-    return reference === null || (await isStillDue(tx, { reference, to, units })) ? null : NOT_DUE
+    return reference === null || (await isStillDue(tx, { reference, chainId, to, units })) ? null : NOT_DUE
   }
 
 /**
@@ -186,20 +190,38 @@ export async function endRelayed(tx: Tx, reference: string, now: Date): Promise<
   return until > now.getTime() ? new Date(until) : null
 }
 
+type Domain = { name: string; version: string }
+
+/** The token is upgraded in place, and may sign under another version afterwards. */
+const DOMAIN_MS = MINUTE
+
+/** What payers sign for the token, kept for a minute. */
+function openTokenDomain({ rpc, network, clock }: Pick<RelayDeps, 'rpc' | 'network' | 'clock'>) {
+  let kept: { answer: Promise<Domain>; askedAt: number } | undefined
+  const forget = (): void => {
+    kept = undefined
+  }
+  return {
+    forget,
+    /** @throws RpcError, NetworkMismatch */
+    read(): Promise<Domain> {
+      if (kept && isYounger(kept.askedAt, DOMAIN_MS, clock())) return kept.answer
+      const answer = readDomain(rpc, network)
+      kept = { answer, askedAt: clock() }
+      answer.catch(() => {
+        if (kept?.answer === answer) forget()
+      })
+      return answer
+    },
+  }
+}
+
 export function openRelay(deps: RelayDeps): Relay {
   const { db, rpc, network, clock, log } = deps
   const token = network.usdcAddress as Hex
-  let domain: Promise<{ name: string; version: string }> | undefined
-  const readOnce = () => {
-    domain ??= readDomain(rpc, network)
-    domain.catch(() => {
-      domain = undefined
-    })
-    return domain
-  }
-
+  const domain = openTokenDomain(deps)
   const isSigned = async (request: RelayRequest): Promise<boolean> => {
-    const data = authorizationTypedData({ ...(await readOnce()), chainId: network.chainId, token }, request)
+    const data = authorizationTypedData({ ...(await domain.read()), chainId: network.chainId, token }, request)
     const signer = await recoverTypedDataAddress({ ...data, signature: request.signature }).catch(() => null)
     return signer?.toLowerCase() === request.from.toLowerCase()
   }
@@ -216,7 +238,7 @@ export function openRelay(deps: RelayDeps): Relay {
     chainId: network.chainId,
     token,
     minUnits: deps.minUnits,
-    domain: readOnce,
+    domain: domain.read,
     async checkNoneUnderWay(asked) {
       const view = await readChainView(rpc, network)
       await checkAlone(db, { ...asked, id: null, chainId: network.chainId }, deps, view)
@@ -228,7 +250,11 @@ export function openRelay(deps: RelayDeps): Relay {
       if (!earlier) {
         const payment = { ...request, id, chainId: network.chainId, token: tokenOf(network) }
         const reason = await take(deps, payment, beforeNew)
-        if (reason !== null) return { outcome: 'refused', reason }
+        if (reason !== null) {
+          // the token may sign under another version by now, and then takes nothing that was signed under this one
+          domain.forget()
+          return { outcome: 'refused', reason }
+        }
       }
       // the same nonce may have been signed for another order and submitted at the same moment
       const known = earlier ?? (await findPayout(db, id))

@@ -31,12 +31,16 @@ function walletCodes(uri: string, address: string, { texts }: PageContext): Html
 
 function wallet(view: PayView, payment: PaymentView, { language, payUrl, walletNetworks }: PageContext): Html | null {
   const network = walletNetworks.find(({ chainId }) => chainId === payment.network?.id)
-  const to = payment.instructions?.toAddress
+  const to = payment.instructions?.toAddress ?? (network ? null : payment.formerTo)
   if (!to || payment.network === null) return null
   const { code, shop, shortCode } = view
   const asked = { ...{ code, language, payUrl, to, shop, shortCode }, missing: payment.missing }
   return network ? walletPanel(network, asked) : closedWalletPanel(payment.network, asked)
 }
+
+/** What this browser's wallet sent on a network that is read no more, beside the other ways to pay. */
+export const closedWallet = (view: PayView, page: PageContext): Html | null =>
+  view.payment?.formerTo != null ? wallet(view, view.payment, page) : null
 
 /** The payer of a provider that sends to our address has paid there by wallet before, or may do so with the rest. */
 const MAY_SEND: readonly Situation[] = ['partly', 'wrongToken']

@@ -28,6 +28,8 @@ export type PaymentView = {
   moneyNetwork: Network | null
   /** Null also where its payer is not sent any more. */
   instructions: Instructions | null
+  /** Where its payer was sent before: money may be under way that nobody sees. Null: nowhere, or is still sent there. */
+  formerTo: string | null
   /** Its link works once, so a fresh one is made when the payer presses the button. */
   singleUseLink: boolean
   due: Money
@@ -77,6 +79,7 @@ export function viewPayment(
     moneyNetwork: named((transactions[0] ?? progress?.transactions[0])?.network ?? payment.network),
     // nobody is sent to a place that is not the shop's any more
     instructions: accountRemoved ? null : payment.instructions,
+    formerTo: accountRemoved ? (payment.instructions?.toAddress ?? null) : null,
     due: usdc(payment.dueUnits),
     arrived: usdc(arrived),
     coming: usdc(coming),

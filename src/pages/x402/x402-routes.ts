@@ -10,6 +10,8 @@ import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import { acceptOrder } from '../../payments/accept/accept-order.ts'
+import { readTaken } from '../../payments/accept/still-due.ts'
+import { findPayment } from '../../payments/payment-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 import { factsOf } from '../pay/pay-facts.ts'
@@ -73,12 +75,18 @@ const standingOf = ({ payment }: PayView): PayView['choices'][number]['network']
 
 /**
  * The relays that may pay to an address that was made for this chain. On another chain it is watched, and the shop's,
- * only if the shop takes wallets there and the addresses are derived from the same key.
+ * only if the shop takes wallets there and the addresses are derived from the same key; and what arrives there counts
+ * only if the payment takes it.
  */
-function listServing({ relays, xpubs }: X402Deps, { choices }: PayView, made: number): X402Relay[] {
-  const taken = choices.flatMap(({ channel, network }) => (channel === 'crypto' && network ? [network.id] : []))
-  const key = xpubs.get(made)
-  return relays.filter(({ chainId, xpub }) => chainId === made || (xpub === key && taken.includes(chainId)))
+async function listServing(deps: X402Deps, { choices, code }: PayView, made: number): Promise<X402Relay[]> {
+  const offered = choices.flatMap(({ channel, network }) => (channel === 'crypto' && network ? [network.id] : []))
+  const key = deps.xpubs.get(made)
+  const { companyId, paymentId } = await findOrder(deps, code)
+  const payment = paymentId === null ? undefined : await findPayment(deps.db, companyId, paymentId)
+  const takes = payment ? await readTaken(deps.db, payment) : () => false
+  return deps.relays.filter(
+    ({ chainId, xpub }) => chainId === made || (xpub === key && offered.includes(chainId) && takes(chainId)),
+  )
 }
 
 /** The relays that may pay the order: before it has an address, on the chains that its shop takes. */
@@ -173,7 +181,7 @@ async function readRequirements(
   if (!payment || !made || !payTo) throw new AppError('CHANNEL_NOT_AVAILABLE')
   const { units } = payment.missing
   const seconds = Math.floor((known.expiresAt.getTime() - deps.clock()) / 1000)
-  const serving = listServing(deps, known, made.id)
+  const serving = await listServing(deps, known, made.id)
   const chains = [...serving.filter((one) => one === relay), ...serving.filter((one) => one !== relay)].filter(
     ({ minUnits }) => units >= minUnits,
   )

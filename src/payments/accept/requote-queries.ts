@@ -1,4 +1,4 @@
-import { CREDITABLE } from '../../channels/channel.ts'
+import { CREDITABLE, ON_CHAIN_CHANNELS } from '../../channels/channel.ts'
 import { costs, SERVER_CODE_PREFIX } from '../../companies/button-queries.ts'
 import { hasMoney, hasReceived, IS_BLOCKED, waitsBeside } from '../../companies/order-money-queries.ts'
 import { type Queryable, type Sql, sql } from '../../db/db.ts'
@@ -38,6 +38,24 @@ export const findHold = (
     where company_id = ${companyId} and order_id = ${id}
       and seq >= coalesce((select max(seq) from order_events
         where company_id = e.company_id and order_id = e.order_id and trigger = 'requote'), 0)`)
+
+/**
+ * Whether a payer was shown an address of this order on a chain that is not set up, and that was not read up to the
+ * order's end: what was sent there in time is not known.
+ * @param chains those that are set up
+ */
+export async function isShownUnread(
+  q: Queryable,
+  { companyId, id, expiresAt }: Pick<Order, 'companyId' | 'id' | 'expiresAt'>,
+  chains: readonly number[],
+): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select from payments p left join chain_heads h on h.chain_id = p.network
+      where p.company_id = ${companyId} and p.order_id = ${id} and p.deposit_address is not null
+        and p.channel = any(${[...ON_CHAIN_CHANNELS]}::text[]) and p.network <> all(${[...chains]}::integer[])
+        and coalesce(h.block_at, 'epoch') < ${expiresAt}::timestamptz) as found`)
+  return found
+}
 
 /** Why an order takes a fresh rate: it has ended, or it is an open payment link whose rate is old. */
 export type RequoteReason = 'ended' | 'link'

@@ -15,6 +15,7 @@ import {
   findFirstEnd,
   findQuotedAt,
   findQuotePolicy,
+  isShownUnread,
   type RequoteReason,
 } from './requote-queries.ts'
 import { findSamePayment, type Way } from './same-payment.ts'
@@ -101,6 +102,9 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, ask: Asked)
 
 const UNREAD =
   'The network is not read up to the order’s last moment yet, so it may be paid. Do not pay again; try again in a minute.'
+const REMOVED =
+  'The network on which this order was to be paid is not read here any more, so it may be paid. Do not pay again; ' +
+  'contact the shop.'
 const REPLACED = 'Another order for the same purchase is open or paid. Do not pay this one.'
 const RESTORED =
   'The service was restored from a backup after this order was made, so it may be paid already. Do not pay again; try ' +
@@ -121,6 +125,7 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
     return 'The time to pay this order at a fresh rate is over too. Create a new order.'
   if (await existsMoney(q, order, deps.dustUnits, 'ended'))
     return 'Money for this order has arrived or is on its way, so it gets no fresh rate. See its mispayments.'
+  if (await isShownUnread(q, order, deps.channels.operator.find('crypto')?.networks ?? [])) return REMOVED
   if ((await existsRival(q, order)) || (await isSoldAlready({ ...deps, db: q }, order))) return REPLACED
   return (await isTakenBack(q, order)) ? TAKEN_BACK : null
 }

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { domainSeparator } from 'viem'
+import { encodeAbiParameters, parseAbiParameters } from 'viem/utils'
+import { mint } from '../sandbox/chain/token.ts'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import { openRelay } from '../src/chain/payout/relay.ts'
+import { localSigner } from '../src/chain/payout/signer.ts'
+import { authorizationTypedData } from '../src/chain/payout/usdc-token.ts'
+import { openDb } from '../src/db/db.ts'
+import { MINUTE } from '../src/kernel/clock.ts'
+import { startTestChain } from './harness/chain.ts'
+import { createTestDatabase } from './harness/database.ts'
+import { startRpcProxy } from './harness/rpc-proxy.ts'
+
+const newHex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}` as const
+
+test('a token that is upgraded to another version is signed for under that one, without a restart', async (t) => {
+  const [chain, database] = await Promise.all([startTestChain(), createTestDatabase()])
+  const db = openDb({ connectionString: database.connectionString, max: 2 })
+  const proxy = await startRpcProxy(chain.rpcUrl)
+  const rpc = createRpc({ url: proxy.url })
+  t.after(async () => {
+    await rpc.close()
+    await Promise.all([proxy.stop(), db.close()])
+    await Promise.all([chain.stop(), database.drop()])
+  })
+  const { chainId, usdcAddress } = chain
+  const token = usdcAddress as `0x${string}`
+  const time = { nowMs: Date.now() }
+  const relay = openRelay({
+    ...{ db, rpc, agree: agreeAlone(rpc), network: networkFor({ chainId, usdcAddress }) },
+    ...{ relayerSigner: localSigner(newHex(32)), minUnits: 0n, clock: () => time.nowMs },
+    log: pino({ level: 'silent' }),
+  })
+  const earlier = { name: 'USD Coin', version: '1' }
+  const answers: Record<string, string> = {
+    '0x54fd4d50': encodeAbiParameters(parseAbiParameters('string'), [earlier.version]),
+    '0x3644e515': domainSeparator({ domain: { ...earlier, chainId, verifyingContract: token } }),
+  }
+  const isBefore = () => {
+    proxy.faults.forges = ({ method, params: [call] }) =>
+      method === 'eth_call' ? answers[(call as { data: string }).data] : undefined
+  }
+  isBefore()
+  assert.equal((await relay.domain()).version, '1')
+  proxy.heal()
+  time.nowMs += MINUTE
+  assert.equal((await relay.domain()).version, '2')
+  // at once, where the token refuses what was signed under the earlier one
+  isBefore()
+  time.nowMs += MINUTE
+  assert.equal((await relay.domain()).version, '1')
+  proxy.heal()
+  const payer = localSigner(newHex(32))
+  await mint(chain.call, payer.address, 2_000_000n)
+  const validBefore = BigInt(Math.floor(time.nowMs / 1000) + 300)
+  const authorization = { from: payer.address, to: newHex(20), units: 1_000_000n, validBefore, nonce: newHex(32) }
+  const data = authorizationTypedData({ ...earlier, chainId, token }, authorization)
+  const signed = { ...authorization, reference: 'o', signature: await payer.signTypedData(data) }
+  const refused = { outcome: 'refused', reason: 'invalid_transaction_state' }
+  assert.deepEqual(await relay.submit(signed, async () => {}), refused)
+  assert.equal((await relay.domain()).version, '2')
+})
