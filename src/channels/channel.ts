@@ -297,6 +297,11 @@ export type RefundRequest = {
   reference: string | null
   /** It may have been sent before: query first. */
   attempted: boolean
+  /**
+   * It may have left before the database was restored. `counted`: refunds that did not start here were booked since
+   * then, and what the provider has under this id may be one of them.
+   */
+  leftBefore?: 'maybe' | 'counted'
   /** On a chain: all checks just passed. Absent: only what is under way goes on, and nothing is signed. */
   isChecked?: true
   /** On a chain: a person sends it, or named what paid it, so nothing is sent; what was signed before is followed. */

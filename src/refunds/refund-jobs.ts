@@ -29,6 +29,7 @@ import {
 } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 import { isAccountGone, missingWords, noteAsking, waitForAccount, waitForOther } from './waiting/account-wait.ts'
+import { findLeftBefore } from './waiting/before-restore.ts'
 import { wakeRefundsOfOperator } from './waiting/wake-queries.ts'
 
 /** Delay before a blocked refund is retried. */
@@ -53,9 +54,9 @@ async function findOrderOf(db: Queryable, { id, companyId, orderId }: Refund): P
 export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
   const [order, payment] = await Promise.all([findOrderOf(deps.db, refund), findPaymentOf(deps, refund)])
   const all = await listRefundsOfOrder(deps.db, refund.companyId, refund.orderId)
-  const others = all.filter(
-    ({ id, paymentId, paidElsewhere }) => id !== refund.id && paymentId === payment.id && !paidElsewhere,
-  )
+  const ofPayment = all.filter(({ id, paymentId }) => id !== refund.id && paymentId === payment.id)
+  const others = ofPayment.filter(({ paidElsewhere }) => !paidElsewhere)
+  const leftBefore = await findLeftBefore(deps.db, order, refund, ofPayment)
   const earlier = others.filter(({ status }) => status === 'settled')
   const lastReference = others.findLast(({ providerReference }) => providerReference !== null)?.providerReference
   return {
@@ -72,7 +73,8 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
     earlierFiat: { asset: order.from.asset, units: sumOf(earlier, 'fiatUnits') },
     ...(lastReference ? { lastReference } : {}),
     reference: refund.providerReference,
-    attempted: refund.status === 'submitted',
+    attempted: refund.status === 'submitted' || leftBefore !== undefined,
+    ...(leftBefore && { leftBefore }),
     network: refund.network,
     address: refund.address,
     reason: refund.reason,

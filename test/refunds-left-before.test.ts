@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Channel } from '../src/channels/channel.ts'
+import { paidReport } from '../src/channels/channel.ts'
+import { refundPayment as refundAtCryptopay } from '../src/channels/cryptopay/refunds.ts'
+import { reportOf } from '../src/channels/cryptopay/status-map.ts'
+import { openRefunds } from '../src/channels/gatepay/refunds.ts'
+import { sql } from '../src/db/db.ts'
+import type { Actor } from '../src/http/actor.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { findPayment, type Payment } from '../src/payments/payment-queries.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { reconcileEveryPayment } from '../src/payments/reconcile.ts'
+import type { MispaymentRefundDeps } from '../src/refunds/mispayment-refund.ts'
+import { dropRefund } from '../src/refunds/refund-decisions.ts'
+import { refundPolls } from '../src/refunds/refund-jobs.ts'
+import { findRefund, type Refund } from '../src/refunds/refund-queries.ts'
+import { revertOrder } from '../src/refunds/refund-service.ts'
+import {
+  actorOf,
+  contextFor,
+  DUE,
+  MODEL_PROVIDER,
+  type ModelWorld,
+  personFor,
+  startModelWorld,
+} from './harness/model-world.ts'
+import { openChannels } from './harness/one-channel-set.ts'
+import { restore } from './harness/restored.ts'
+
+/* Refunds that their providers may have had before the database was restored, which knows nothing of it. */
+
+let world: ModelWorld
+let operator: Actor
+let refunds: MispaymentRefundDeps
+/** What Crypto.com was asked for. */
+const posted: string[] = []
+let amountRefunded = 0
+
+/** Crypto.com: it takes every request, and nothing can be looked up. */
+const CRYPTOPAY: Partial<Channel> = {
+  refundsByCallback: true,
+  refundPayment: (refund) => refundAtCryptopay(CRYPTOPAY_API, refund),
+}
+const CRYPTOPAY_API = {
+  async post(_path: string, { description }: { description: string }) {
+    posted.push(description)
+    return { id: `re_${posted.length}`, status: 'pending' }
+  },
+} as never
+
+/** From now on refunds go to this provider. */
+function use(provider: Partial<Channel>): void {
+  refunds = { ...world.refunds, channels: openChannels([{ ...MODEL_PROVIDER, ...provider }]) }
+}
+
+before(async () => {
+  world = await startModelWorld({
+    fetchPayment: async ({ providerReference, due, fiat }) => {
+      const told = { status: 'succeeded', captured: true, amount: '5000', currency: 'EUR' }
+      const payment = { ...told, id: providerReference, amount_refunded: String(amountRefunded) }
+      return reportOf(payment, { due, fiat }, { clock: Date.now, weCancel: false })
+    },
+  })
+  await restore(world.host.db)
+  // of after the restore, which logs everybody out
+  operator = await personFor(world.host.db, { role: 'SuperAdmin', companyId: null })
+})
+after(async () => {
+  try {
+    if (world) assert.equal((await verifyLedger(world.host.db)).difference, null)
+  } finally {
+    await world?.stop()
+  }
+})
+
+type Sale = {
+  companyId: string
+  orderId: string
+  code: string
+  payment: Payment
+  revert(amount: string): Promise<Refund>
+}
+
+/** An order of 54 USDC of before the restore, and paid before it. */
+async function sell(): Promise<Sale> {
+  posted.length = 0
+  const { db } = world.host
+  const merchant = await world.host.createMerchant()
+  const { companyId } = merchant
+  const { id: orderId, code } = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  await acceptOrder(world.payments, { context, code, body: { paymentChannel: 'binance' } })
+  const { id, reference } = await db.one<{ id: string; reference: string }>(
+    sql`select id, provider_reference as reference from payments where order_id = ${orderId}`,
+  )
+  await applyReport(world.payments, { companyId, id }, paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+  const payment = await findPayment(db, companyId, id)
+  assert.ok(payment)
+  const revert = async (amount: string) => read((await revertOrder(refunds, context, code, { amount })).refundId)
+  return { companyId, orderId, code, payment, revert }
+}
+
+async function read(id: string): Promise<Refund> {
+  const refund = await findRefund(world.host.db, id)
+  assert.ok(refund)
+  return refund
+}
+async function poll({ companyId, id }: Refund): Promise<Refund> {
+  await refundPolls(refunds).work(world.host.db, { companyId, id })
+  return read(id)
+}
+async function reject(refund: Refund): Promise<void> {
+  const by = contextFor(operator)
+  await dropRefund(refunds, refund, {
+    ...{ status: 'rejected', by, vanished: [], hold: null, providerStatus: 'there is none' },
+  })
+}
+const openOf = ({ companyId }: Sale) =>
+  world.host.db.many<{ subject: string; expected: string }>(sql`
+    select subject, expected from ledger_differences where company_id = ${companyId} and status = 'open'`)
+
+test('Crypto.com: a refund that may have left before is sent only after a person has looked', async () => {
+  use(CRYPTOPAY)
+  const sale = await sell()
+  const held = await poll(await sale.revert('20'))
+  assert.deepEqual([posted, held.status, held.providerReference], [[], 'submitted', null])
+  assert.match(held.providerStatus ?? '', /^the database was restored, .* look for “refund [0-9a-f]{24}”/)
+  assert.deepEqual([(await poll(held)).status, posted], ['submitted', []], 'however often it is polled')
+  await reject(await read(held.id))
+  const next = await poll(await sale.revert('20'))
+  assert.deepEqual([posted, next.providerReference], [[`refund ${next.id}`], 're_1'])
+})
+
+test('Crypto.com: a refund that was rejected before it was held tells nothing of the next', async () => {
+  use(CRYPTOPAY)
+  const sale = await sell()
+  await reject(await sale.revert('20'))
+  await poll(await sale.revert('20'))
+  assert.deepEqual(posted, [])
+})
+
+test('Crypto.com: an order of after the restore is refunded at once', async () => {
+  use(CRYPTOPAY)
+  const sale = await sell()
+  const later = new Date(Date.now() + 3_600_000)
+  await world.host.db.run(sql`update orders set created_at = ${later} where id = ${sale.orderId}`)
+  await poll(await sale.revert('20'))
+  assert.equal(posted.length, 1)
+})
+
+test('Crypto.com: what it says was refunded, and nobody here knows of, stops the company’s money until a person has looked', async () => {
+  use(CRYPTOPAY)
+  amountRefunded = 2000
+  const sale = await sell()
+  await reconcileEveryPayment(world.payments, world.books)
+  assert.deepEqual(
+    (await openOf(sale)).map(({ subject }) => subject),
+    [`order ${sale.code}, part of payment ${sale.payment.id}`],
+  )
+  amountRefunded = 0
+})
+
+test('Gate: a refund that was paid before is recognised, though its row says that it never left', async () => {
+  const has = new Map<string, string>()
+  const asked: string[] = []
+  const api = {
+    async get(path: string, { refundRequestId = '' }: Record<string, string>) {
+      asked.push(path)
+      if (path === '/v2/pay/order/query') return { transactTime: '1' }
+      const requestAmount = has.get(refundRequestId)
+      return requestAmount === undefined
+        ? {}
+        : { status: 'SUCCESS', refundRequestId, requestAmount, requestCurrency: 'USDC', gateRefundId: 'g1' }
+    },
+    async post(path: string) {
+      asked.push(path)
+      return { refundGateId: 'g2' }
+    },
+  } as never
+  use({ refundPayment: openRefunds(api, Date.now, { waitMs: 0, unknownCodes: [] }) })
+  const sale = await sell()
+  const refund = await sale.revert('20')
+  has.set(refund.id, '20')
+  const found = await poll(refund)
+  assert.deepEqual([found.status, found.providerReference, asked], ['settled', 'g1', ['/v2/pay/refund/details']])
+  const fresh = await poll(await sale.revert('10'))
+  assert.deepEqual([fresh.status, fresh.providerReference], ['submitted', 'g2'], 'one that it does not have is sent')
+})
