@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { PATHS } from '../src/channels/binance/client.ts'
+import { refundPayment as refundAtBinance } from '../src/channels/binance/refunds.ts'
 import type { Channel } from '../src/channels/channel.ts'
 import { paidReport } from '../src/channels/channel.ts'
 import { refundPayment as refundAtCryptopay } from '../src/channels/cryptopay/refunds.ts'
 import { reportOf } from '../src/channels/cryptopay/status-map.ts'
 import { openRefunds } from '../src/channels/gatepay/refunds.ts'
+import { ProviderRefusal } from '../src/channels/provider-errors.ts'
 import { sql } from '../src/db/db.ts'
 import type { Actor } from '../src/http/actor.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -12,7 +15,10 @@ import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { findPayment, type Payment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { reconcileEveryPayment } from '../src/payments/reconcile.ts'
+import { noticeForeignRefund } from '../src/refunds/foreign/foreign-refund.ts'
+import { recordRefund } from '../src/refunds/foreign/recorded-refund.ts'
 import type { MispaymentRefundDeps } from '../src/refunds/mispayment-refund.ts'
+import { refundIdOf } from '../src/refunds/new-refund.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { findRefund, type Refund } from '../src/refunds/refund-queries.ts'
@@ -162,9 +168,8 @@ test('Crypto.com: what it says was refunded, and nobody here knows of, stops the
   amountRefunded = 0
 })
 
-test('Gate: a refund that was paid before is recognised, though its row says that it never left', async () => {
-  const has = new Map<string, string>()
-  const asked: string[] = []
+/** Gate, which has these refunds, each with its amount. @param asked what it was asked */
+function useGate(has: Map<string, string>, asked: string[]): void {
   const api = {
     async get(path: string, { refundRequestId = '' }: Record<string, string>) {
       asked.push(path)
@@ -180,6 +185,31 @@ test('Gate: a refund that was paid before is recognised, though its row says tha
     },
   } as never
   use({ refundPayment: openRefunds(api, Date.now, { waitMs: 0, unknownCodes: [] }) })
+}
+
+/** Binance, which has these refunds of one order, all done. It says as much as is refunded in all. */
+function useBinance(has: Map<string, number>): void {
+  const client = {
+    async ask(
+      path: string,
+      { refundRequestId, refundAmount }: { refundRequestId: string; refundAmount: { rawJSON: string } },
+    ) {
+      if (path === PATHS.refund) has.set(refundRequestId, Number(refundAmount.rawJSON))
+      const amount = has.get(refundRequestId)
+      if (amount === undefined)
+        return { outcome: 'refused', code: '400202', refusal: new ProviderRefusal('request', 'not found') }
+      const refundedAmount = String([...has.values()].reduce((sum, one) => sum + one, 0))
+      const data = { refundRequestId, refundAmount: String(amount), refundedAmount, refundStatus: 'REFUND_SUCCESS' }
+      return { outcome: 'done', data: { ...data, remainingAttempts: 5 } }
+    },
+  } as never
+  use({ refundPayment: (refund) => refundAtBinance(client, refund) })
+}
+
+test('Gate: a refund that was paid before is recognised, though its row says that it never left', async () => {
+  const has = new Map<string, string>()
+  const asked: string[] = []
+  useGate(has, asked)
   const sale = await sell()
   const refund = await sale.revert('20')
   has.set(refund.id, '20')
@@ -187,4 +217,70 @@ test('Gate: a refund that was paid before is recognised, though its row says tha
   assert.deepEqual([found.status, found.providerReference, asked], ['settled', 'g1', ['/v2/pay/refund/details']])
   const fresh = await poll(await sale.revert('10'))
   assert.deepEqual([fresh.status, fresh.providerReference], ['submitted', 'g2'], 'one that it does not have is sent')
+})
+
+/** A person records this as what was refunded in the console. */
+async function record(sale: Sale, amount: string): Promise<void> {
+  const { db } = world.host
+  await db.tx((tx) => noticeForeignRefund(refunds, tx, sale.payment, { refundedPart: true }))
+  const { id } = await db.one<{ id: string }>(
+    sql`select id from ledger_differences where company_id = ${sale.companyId} and status = 'open'`,
+  )
+  await recordRefund(refunds, contextFor(operator), id, { amount, reason: 'seen in the console' })
+}
+const refundedOf = async ({ orderId }: Sale): Promise<string> =>
+  (
+    await world.host.db.one<{ units: string }>(
+      sql`select refunded_units::text as units from orders where id = ${orderId}`,
+    )
+  ).units
+
+test('Binance: a number under which a refund had left that was recorded since settles nothing; the next one is sent', async () => {
+  const has = new Map<string, number>()
+  useBinance(has)
+  const sale = await sell()
+  // both left before the restore, and one line of the order stands for them now
+  for (const number of [1, 2]) has.set(refundIdOf(sale.companyId, sale.orderId, number), 10)
+  await record(sale, '20')
+  const held = await poll(await sale.revert('10'))
+  assert.deepEqual([held.number, held.status, held.providerReference, has.size], [2, 'ready', null, 2])
+  assert.match(held.providerStatus ?? '', /reject this refund and ask again: the next takes another number/)
+  await reject(held)
+  const sent = await poll(await poll(await sale.revert('10')))
+  assert.deepEqual([sent.number, sent.status, has.size, has.get(sent.id)], [3, 'settled', 3, 10])
+  assert.equal(await refundedOf(sale), '30000000')
+})
+
+test('Binance: what left before is recognised where its total shows that it is beside what was recorded', async () => {
+  const has = new Map<string, number>([['console', 20]])
+  useBinance(has)
+  const sale = await sell()
+  has.set(refundIdOf(sale.companyId, sale.orderId, 2), 10)
+  await record(sale, '20')
+  assert.equal((await poll(await sale.revert('10'))).status, 'settled')
+  assert.deepEqual([has.size, await refundedOf(sale)], [2, '30000000'])
+})
+
+test('Binance: a total below what is booked settles nothing, also where this database sent it', async () => {
+  const has = new Map<string, number>([['console', 10]])
+  useBinance(has)
+  const sale = await sell()
+  await record(sale, '20')
+  const sent = await poll(await sale.revert('10'))
+  const held = await poll(sent)
+  assert.deepEqual([sent.status, held.status, held.providerReference], ['submitted', 'ready', held.id])
+  assert.match(held.providerStatus ?? '', /Binance has refunded 20.000000 USDC with it, and .* 30.000000 USDC/)
+  await assert.rejects(reject(held), { code: 'OBJECT_CONFLICT' }, 'Binance has it')
+})
+
+test('Gate: a number under which a refund had left that was booked since is left to a person', async () => {
+  const sale = await sell()
+  const has = new Map([1, 2].map((number) => [refundIdOf(sale.companyId, sale.orderId, number), '10']))
+  const asked: string[] = []
+  useGate(has, asked)
+  await world.host.db.tx((tx) => noticeForeignRefund(refunds, tx, sale.payment, { refunded: 20_000_000n }))
+  const held = await poll(await sale.revert('10'))
+  assert.deepEqual([held.status, asked], ['ready', ['/v2/pay/refund/details']])
+  await reject(held)
+  assert.equal((await poll(await sale.revert('10'))).providerReference, 'g2')
 })

@@ -326,6 +326,8 @@ export type RefundReport = {
   providerStatus: string
   /** The refunded total of the payment, if the provider sent more than requested. */
   refundedUnits?: bigint
+  /** It was there before it was sent, and may be in what the request has as refunded earlier. */
+  mayBeCounted?: true
 }
 
 /** The result of a creation that was never answered. */

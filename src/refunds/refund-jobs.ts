@@ -29,7 +29,7 @@ import {
 } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 import { isAccountGone, missingWords, noteAsking, waitForAccount, waitForOther } from './waiting/account-wait.ts'
-import { findLeftBefore } from './waiting/before-restore.ts'
+import { findLeftBefore, judgeFound } from './waiting/before-restore.ts'
 import { wakeRefundsOfOperator } from './waiting/wake-queries.ts'
 
 /** Delay before a blocked refund is retried. */
@@ -229,7 +229,8 @@ async function askChannel(
     const { checkRefundTransaction } = channel
     return checkNamedAgain(txHash, () => checkRefundTransaction({ ...request, isFollowed: true }, txHash))
   }
-  if (channel?.refundPayment && (!followOnly || channel.checkRefundTransaction)) return channel.refundPayment(request)
+  if (channel?.refundPayment && (!followOnly || channel.checkRefundTransaction))
+    return judgeFound(request, await channel.refundPayment(request))
   return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }
 }
 

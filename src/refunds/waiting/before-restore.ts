@@ -1,4 +1,4 @@
-import type { RefundRequest } from '../../channels/channel.ts'
+import type { RefundReport, RefundRequest } from '../../channels/channel.ts'
 import type { Queryable } from '../../db/db.ts'
 import { findRestored, isMadeSince } from '../../db/restored-queries.ts'
 import type { Order } from '../../orders/order.ts'
@@ -26,4 +26,18 @@ export async function findLeftBefore(
   // what the provider took from this database is its own, whatever was booked besides
   const isCounted = providerReference === null && others.some((one) => isForeign(one) && one.createdAt > restoredAt)
   return isCounted ? 'counted' : 'maybe'
+}
+
+/**
+ * What a provider had before the restore is ours, unless refunds were booked since that it may be one of: taking it for
+ * ours would then count it twice and send nothing. A person looks. Rejected, it leaves its number to that one, and the
+ * next refund takes another.
+ */
+export function judgeFound({ leftBefore }: RefundRequest, report: RefundReport): RefundReport {
+  if (leftBefore !== 'counted' || !report.mayBeCounted || report.outcome === 'refused') return report
+  const providerStatus =
+    `${report.providerStatus}: its provider has a refund under this number of before the database was restored or another ` +
+    'server took over, and refunds that did not start here were booked since. If it is one of them, reject this refund ' +
+    'and ask again: the next takes another number. If not, settle this one with its reference'
+  return { outcome: 'manual', reference: null, txHash: null, providerStatus }
 }
