@@ -21,6 +21,7 @@ import type { MispaymentRefundDeps } from '../src/refunds/mispayment-refund.ts'
 import { refundIdOf } from '../src/refunds/new-refund.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
+import { takeRefundNews } from '../src/refunds/refund-news.ts'
 import { findRefund, type Refund } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import {
@@ -283,4 +284,68 @@ test('Gate: a number under which a refund had left that was booked since is left
   assert.deepEqual([held.status, asked], ['ready', ['/v2/pay/refund/details']])
   await reject(held)
   assert.equal((await poll(await sale.revert('10'))).providerReference, 'g2')
+})
+
+/** The database loses what was told of the order's refunds. @returns puts it back into that state */
+async function remember({ orderId }: Sale): Promise<() => Promise<void>> {
+  const { db } = world.host
+  const { status, version } = await db.one<{ status: string; version: number }>(
+    sql`select status, version from orders where id = ${orderId}`,
+  )
+  return async () => {
+    const lost = sql`select id from deliveries where order_id = ${orderId} and event in ('order.refunding', 'order.refunded')`
+    await db.run(sql`delete from delivery_due where order_id = ${orderId} and delivery_id in (${lost})`)
+    await db.run(sql`delete from deliveries where id in (${lost})`)
+    await db.run(sql`delete from refunds where order_id = ${orderId}`)
+    await db.run(sql`delete from order_events where order_id = ${orderId} and seq > ${version}`)
+    await db.run(sql`
+      update orders set status = ${status}, refunded_units = 0, version = ${version} where id = ${orderId}`)
+    world.clock.nowMs += 60_000
+  }
+}
+const webhooksOf = ({ orderId }: Sale) =>
+  world.host.db.many<{ id: string; event: string }>(sql`
+    select event, id from deliveries
+    where order_id = ${orderId} and event in ('order.refunding', 'order.refunded') order by event`)
+const tell = ({ payment }: Sale, reference: string, refundId: string | null) =>
+  takeRefundNews(refunds, payment, {
+    ...{ refundId, reference, outcome: 'settled', providerStatus: 'transferred' },
+    fiat: { asset: 'EUR', units: 1000n },
+  })
+
+test('a refund from the console has the same id after a restore, and so have its webhooks', async () => {
+  use(CRYPTOPAY)
+  const told: ((sale: Sale) => Promise<void>)[] = [
+    (sale) => tell(sale, 're_console', null),
+    ({ payment }) =>
+      world.host.db.tx((tx) =>
+        noticeForeignRefund(refunds, tx, payment, { refunded: 10_000_000n, askedAt: new Date() }),
+      ),
+  ]
+  for (const again of told) {
+    const sale = await sell()
+    const lose = await remember(sale)
+    await again(sale)
+    const first = await webhooksOf(sale)
+    assert.equal(first.length, 2)
+    await lose()
+    await again(sale)
+    assert.deepEqual(await webhooksOf(sale), first)
+  }
+})
+
+test('a refund of ours that the restore lost has its own id and number again, and leaves the next one its own', async () => {
+  use(CRYPTOPAY)
+  const sale = await sell()
+  const [first, second] = [1, 2].map((number) => refundIdOf(sale.companyId, sale.orderId, number))
+  await tell(sale, 're_2', second ?? '')
+  const third = await sale.revert('10')
+  assert.deepEqual([(await read(second ?? '')).number, third.number], [2, 3])
+  await reject(third)
+  await tell(sale, 're_1', first ?? '')
+  assert.equal((await read(first ?? '')).number, 1)
+  // no id of this order: anything may stand in a description
+  await tell(sale, 're_3', 'f'.repeat(24))
+  assert.equal(await findRefund(world.host.db, 'f'.repeat(24)), undefined)
+  assert.equal(await refundedOf(sale), String(3n * 10_800_000n))
 })

@@ -14,7 +14,7 @@ import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { TARGET_BLOCKED, TARGET_WAITS } from '../screening/screening-words.ts'
 import { goesToAddress } from './destination/address-proof.ts'
 import { noteToldBeforeSending, noticeForeignRefund, noticeToldRefunds } from './foreign/foreign-refund.ts'
-import { refundIdOf } from './new-refund.ts'
+import { nextRefundIds } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { findLossOf } from './refund-cover.ts'
 import { dropRefund, isPaidByHand } from './refund-decisions.ts'
@@ -101,9 +101,6 @@ async function findScreeningHold(deps: RefundDeps, tx: Tx, refund: Refund): Prom
   return standing === 'waiting' ? TARGET_WAITS : null
 }
 
-/** How many of the next numbers are asked about: as many could have been rejected in a row before a restore. */
-const NEXT = 16
-
 /** Why it waits: another refund of its order had left before the database was restored. */
 async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): Promise<string | null> {
   const { companyId, orderId, id, network } = refund
@@ -111,8 +108,7 @@ async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): P
   return findOtherPayout({ network, id }, async () => {
     const order = await findOrderOf(db, refund)
     const all = await listRefundsOfOrder(db, companyId, orderId)
-    const next = Array.from({ length: NEXT }, (_, index) => refundIdOf(companyId, orderId, all.length + 1 + index))
-    return { since: order.createdAt, known: all.map((one) => one.id), next }
+    return { since: order.createdAt, known: all.map((one) => one.id), next: nextRefundIds(refund, all) }
   })
 }
 

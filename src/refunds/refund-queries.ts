@@ -342,12 +342,11 @@ export const findMerchant = (q: Queryable, companyId: string): Promise<Merchant>
     select ${COMPANY_NAME} as name, country, customer_language, support_email, support_phone
     from companies where id = ${companyId}`)
 
-/** The order must be locked. */
-export async function countRefunds(tx: Tx, companyId: string, orderId: string): Promise<number> {
-  const { total } = await tx.one<{ total: bigint }>(
-    sql`select count(*) as total from refunds where company_id = ${companyId} and order_id = ${orderId}`,
-  )
-  return Number(total)
+/** The number of the order's next refund. The order must be locked. */
+export async function findNextNumber(tx: Tx, companyId: string, orderId: string): Promise<number> {
+  const { next } = await tx.one<{ next: number }>(sql`
+    select coalesce(max(number), 0) + 1 as next from refunds where company_id = ${companyId} and order_id = ${orderId}`)
+  return next
 }
 
 /** Refunds that are approved for sending and not finished, over all companies. */
