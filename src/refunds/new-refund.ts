@@ -21,9 +21,9 @@ export const nextRefundIds = ({ companyId, orderId }: OfOrder, known: readonly P
 }
 
 /**
- * Id and number of a refund that was not known here. One that its provider names by our id left before a restore: it has
- * that id again, and its number, unless that is taken. Any other has an id of what its provider says of it, so that also
- * its webhooks have the same ids after a restore.
+ * Id and number of a refund that was not known here. One that its provider names by our id left before a restore: it
+ * has that id again, and its number, unless that is taken. Any other has an id of what its provider says of it, so that
+ * its webhooks, too, have the same ids after a restore.
  * @param named our id, as its provider names it @param word its provider's reference, or the total that it brings
  * @param known the refunds of the order by number
  */

@@ -59,7 +59,7 @@ const foreignRefund = (
   createdAt: at,
 })
 
-/** What its provider says of it, after a restore as before: its reference, or the total to which it brings the payment. */
+/** What its provider says of it, also after a restore: its reference, or the total to which it brings the payment. */
 function wordOf({ payment, units, reference }: ForeignCase, known: readonly Refund[]): string {
   if (reference !== null) return reference
   const earlier = known.filter(
