@@ -297,6 +297,11 @@ export type RefundRequest = {
   reference: string | null
   /** It may have been sent before: query first. */
   attempted: boolean
+  /**
+   * It may have left before the database was restored. `counted`: refunds that did not start here were booked since
+   * then, and what the provider has under this id may be one of them.
+   */
+  leftBefore?: 'maybe' | 'counted'
   /** On a chain: all checks just passed. Absent: only what is under way goes on, and nothing is signed. */
   isChecked?: true
   /** On a chain: a person sends it, or named what paid it, so nothing is sent; what was signed before is followed. */
@@ -321,6 +326,8 @@ export type RefundReport = {
   providerStatus: string
   /** The refunded total of the payment, if the provider sent more than requested. */
   refundedUnits?: bigint
+  /** It was there before it was sent, and may be in what the request has as refunded earlier. */
+  mayBeCounted?: true
 }
 
 /** The result of a creation that was never answered. */

@@ -1,4 +1,4 @@
-import { DAY, MINUTE, SECOND } from '../kernel/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
 import { type Queryable, sql, type Tx } from './db.ts'
 
 /** Indexes of deposit addresses: from (included) to (excluded). `at`: when the restore was; facts of old lack it. */
@@ -255,6 +255,13 @@ export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
   q.maybe<Restored>(sql`
     select backup_made_at, restored_at, restored_facts as facts, reconciled_at from installation
     where restored_at is not null`)
+
+/** Clocks of two machines differ by less. */
+const CLOCK_MARGIN_MS = 2 * HOUR
+
+/** Whether nothing of this order or company can have left before the restore. */
+export const isMadeSince = ({ restoredAt }: Pick<RestoreTimes, 'restoredAt'>, since: Date): boolean =>
+  since.getTime() > restoredAt.getTime() + CLOCK_MARGIN_MS
 
 /**
  * Up to when this database knows what happened, if it was restored, or a standby took over without the last commits,

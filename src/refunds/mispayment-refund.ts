@@ -16,7 +16,7 @@ import { writeRefundAudit } from './refund-audit.ts'
 import { checkNothingLost } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import type { RefundLinks } from './refund-link.ts'
-import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
+import { findNextNumber, insertRefund, type NewRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
 import type { MispaymentRefundBody } from './refund-schemas.ts'
 import { bookingOf } from './refund-settle.ts'
@@ -97,7 +97,7 @@ export async function refundMispayment(
     const fiatUnits = fiatOfRecord(order, payment, units)
     await checkSendable(deps, tx, payment, fiatUnits)
     const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })
-    const number = (await countRefunds(tx, order.companyId, order.id)) + 1
+    const number = await findNextNumber(tx, order.companyId, order.id)
     const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
     const refund: NewRefund = {
       ...newRefund({ order, payment, number, actor, approval, destination, now }),

@@ -140,7 +140,8 @@ export async function dropRefund(
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel
     // some providers name a refund only as they refuse it; what it was taken as stays
     const reference = refund.providerReference ?? (news.status === 'refused' ? news.reference : null)
-    await updateRefund(tx, refund, { status, decidedBy, reference, providerStatus, nextCheckAt: null }, now)
+    const denied = isStillLost ? { deniedAt: now } : {}
+    await updateRefund(tx, refund, { status, decidedBy, reference, providerStatus, nextCheckAt: null, ...denied }, now)
     await closeScreenings(tx, { companyId: refund.companyId, purpose: 'refund', subjectId: refund.id })
     await bookRefundDropped(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
     await reopenRecords(tx, order, refund, now)

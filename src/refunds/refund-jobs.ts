@@ -14,7 +14,7 @@ import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { TARGET_BLOCKED, TARGET_WAITS } from '../screening/screening-words.ts'
 import { goesToAddress } from './destination/address-proof.ts'
 import { noteToldBeforeSending, noticeForeignRefund, noticeToldRefunds } from './foreign/foreign-refund.ts'
-import { refundIdOf } from './new-refund.ts'
+import { nextRefundIds } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { findLossOf } from './refund-cover.ts'
 import { dropRefund, isPaidByHand } from './refund-decisions.ts'
@@ -29,6 +29,7 @@ import {
 } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 import { isAccountGone, missingWords, noteAsking, waitForAccount, waitForOther } from './waiting/account-wait.ts'
+import { findLeftBefore, judgeFound } from './waiting/before-restore.ts'
 import { wakeRefundsOfOperator } from './waiting/wake-queries.ts'
 
 /** Delay before a blocked refund is retried. */
@@ -53,9 +54,9 @@ async function findOrderOf(db: Queryable, { id, companyId, orderId }: Refund): P
 export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
   const [order, payment] = await Promise.all([findOrderOf(deps.db, refund), findPaymentOf(deps, refund)])
   const all = await listRefundsOfOrder(deps.db, refund.companyId, refund.orderId)
-  const others = all.filter(
-    ({ id, paymentId, paidElsewhere }) => id !== refund.id && paymentId === payment.id && !paidElsewhere,
-  )
+  const ofPayment = all.filter(({ id, paymentId }) => id !== refund.id && paymentId === payment.id)
+  const others = ofPayment.filter(({ paidElsewhere }) => !paidElsewhere)
+  const leftBefore = await findLeftBefore(deps.db, order, refund, ofPayment)
   const earlier = others.filter(({ status }) => status === 'settled')
   const lastReference = others.findLast(({ providerReference }) => providerReference !== null)?.providerReference
   return {
@@ -72,7 +73,8 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
     earlierFiat: { asset: order.from.asset, units: sumOf(earlier, 'fiatUnits') },
     ...(lastReference ? { lastReference } : {}),
     reference: refund.providerReference,
-    attempted: refund.status === 'submitted',
+    attempted: refund.status === 'submitted' || leftBefore !== undefined,
+    ...(leftBefore && { leftBefore }),
     network: refund.network,
     address: refund.address,
     reason: refund.reason,
@@ -99,9 +101,6 @@ async function findScreeningHold(deps: RefundDeps, tx: Tx, refund: Refund): Prom
   return standing === 'waiting' ? TARGET_WAITS : null
 }
 
-/** How many of the next numbers are asked about: as many could have been rejected in a row before a restore. */
-const NEXT = 16
-
 /** Why it waits: another refund of its order had left before the database was restored. */
 async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): Promise<string | null> {
   const { companyId, orderId, id, network } = refund
@@ -109,8 +108,7 @@ async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): P
   return findOtherPayout({ network, id }, async () => {
     const order = await findOrderOf(db, refund)
     const all = await listRefundsOfOrder(db, companyId, orderId)
-    const next = Array.from({ length: NEXT }, (_, index) => refundIdOf(companyId, orderId, all.length + 1 + index))
-    return { since: order.createdAt, known: all.map((one) => one.id), next }
+    return { since: order.createdAt, known: all.map((one) => one.id), next: nextRefundIds(refund, all) }
   })
 }
 
@@ -227,7 +225,8 @@ async function askChannel(
     const { checkRefundTransaction } = channel
     return checkNamedAgain(txHash, () => checkRefundTransaction({ ...request, isFollowed: true }, txHash))
   }
-  if (channel?.refundPayment && (!followOnly || channel.checkRefundTransaction)) return channel.refundPayment(request)
+  if (channel?.refundPayment && (!followOnly || channel.checkRefundTransaction))
+    return judgeFound(request, await channel.refundPayment(request))
   return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }
 }
 

@@ -74,6 +74,8 @@ export type Refund = {
   handedOverAt: Date | null
   /** Since when it waits for an account (or a channel, or a chain) that is not set up; null: it does not. */
   accountGoneAt: Date | null
+  /** When a person said, of a refund whose answer was lost, that its provider never had it; null: nobody did. */
+  deniedAt: Date | null
   /** A person has to send it now: no check holds it. */
   toSendByHand: boolean
   /** Who holds its money, and sends it where a person has to. */
@@ -103,7 +105,7 @@ const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id,
   fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, replaced_addresses,
   address_proof, asked_by_mail, email_by, network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
-  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, recorded, last_words as provider_status, checks, next_check_at, handed_over_at, account_gone_at,
+  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, recorded, last_words as provider_status, checks, next_check_at, handed_over_at, account_gone_at, denied_at,
   ${toSendByHand(sql`refunds`)} as to_send_by_hand, ${heldBy(sql`refunds`)} as held_by, created_at, updated_at, settled_at`
 
 /**
@@ -136,6 +138,7 @@ export type NewRefund = Omit<
   | 'nextCheckAt'
   | 'handedOverAt'
   | 'accountGoneAt'
+  | 'deniedAt'
   | 'toSendByHand'
   | 'heldBy'
   | 'updatedAt'
@@ -247,6 +250,7 @@ export type RefundChange = {
    * names what they sent.
    */
   accountGoneAt?: Date | null
+  deniedAt?: Date
   nextCheckAt: Date | null
 }
 
@@ -277,7 +281,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       paid_elsewhere = coalesce(${change.paidElsewhere ?? null}, paid_elsewhere),
       last_words = coalesce(${change.providerStatus ?? null}, last_words),
       handed_over_at = coalesce(handed_over_at, ${change.handedOverAt ?? null}),
-      account_gone_at = ${goneAt(change)},
+      account_gone_at = ${goneAt(change)}, denied_at = coalesce(${change.deniedAt ?? null}, denied_at),
       by_hand_since = case when ${goneAt(change)} is not null or handed_over_at is not null then by_hand_since end,
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end
@@ -338,12 +342,11 @@ export const findMerchant = (q: Queryable, companyId: string): Promise<Merchant>
     select ${COMPANY_NAME} as name, country, customer_language, support_email, support_phone
     from companies where id = ${companyId}`)
 
-/** The order must be locked. */
-export async function countRefunds(tx: Tx, companyId: string, orderId: string): Promise<number> {
-  const { total } = await tx.one<{ total: bigint }>(
-    sql`select count(*) as total from refunds where company_id = ${companyId} and order_id = ${orderId}`,
-  )
-  return Number(total)
+/** The number of the order's next refund. The order must be locked. */
+export async function findNextNumber(tx: Tx, companyId: string, orderId: string): Promise<number> {
+  const { next } = await tx.one<{ next: number }>(sql`
+    select coalesce(max(number), 0) + 1 as next from refunds where company_id = ${companyId} and order_id = ${orderId}`)
+  return next
 }
 
 /** Refunds that are approved for sending and not finished, over all companies. */

@@ -14,7 +14,7 @@ import { checkSendable, fiatShare, findPaymentOf, needOf, readUnits, unitsLeft }
 import { writeRefundAudit } from './refund-audit.ts'
 import { checkCover, checkNothingLost } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
+import { findNextNumber, insertRefund, type NewRefund } from './refund-queries.ts'
 import { closeUsedRecord, readReturned } from './refund-records.ts'
 import type { RevertBody } from './refund-schemas.ts'
 import { bookingOf } from './refund-settle.ts'
@@ -67,7 +67,7 @@ export async function revertOrder(
       nowMs: now.getTime(),
     })
     const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })
-    const number = (await countRefunds(tx, order.companyId, order.id)) + 1
+    const number = await findNextNumber(tx, order.companyId, order.id)
     const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
     const fiatUnits = fiatShare(order, payment, share, returned)
     await checkSendable(deps, tx, payment, fiatUnits)

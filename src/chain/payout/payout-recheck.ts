@@ -1,5 +1,5 @@
 import type { Db, Queryable } from '../../db/db.ts'
-import { findRestored } from '../../db/restored-queries.ts'
+import { findRestored, isMadeSince } from '../../db/restored-queries.ts'
 import { type Clock, DAY, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
@@ -21,7 +21,7 @@ import {
 } from './payout-queries.ts'
 import { lastExpiryOf, readChainView } from './payout-view.ts'
 import { readReceipts } from './receipt.ts'
-import { isMadeSince, isPast, poolWords } from './state/after-restore.ts'
+import { isPast, poolWords } from './state/after-restore.ts'
 import { authorizationKeyOf, findReceiptOfUse } from './state/authorization-use.ts'
 import {
   findStoredUse,

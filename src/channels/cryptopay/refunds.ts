@@ -6,7 +6,8 @@ import { minorUnits } from './status-map.ts'
 
 /*
  * Refunds are asynchronous, cannot be looked up, and have no idempotency key (pay-docs.crypto.com, refunds and
- * webhooks). `amount_refunded` of a payment may grow at the request or at the transfer: nothing here depends on it.
+ * webhooks). `amount_refunded` of a payment may grow at the request or at the transfer: no refund is sent or
+ * ends by it.
  * Only `payment.refund_transferred` means that the payer has the money, and our id in `description` shows which refund
  * an event is about.
  */
@@ -31,9 +32,13 @@ async function send(api: PayApi, { providerReference, fiat, refundId, reason }: 
   }
 }
 
+const lookWords = (refundId: string): string =>
+  `look for “${describe(refundId)}” in the dashboard, and for other refunds of its payment that its order does not show. ` +
+  'Settle it with the reference of what is there. Only if there is nothing, reject it: the next one is then sent'
+
 /** Sends a refund once. Afterwards only callbacks report on it; a refund whose answer was lost is never sent again. */
 export async function refundPayment(api: PayApi, refund: RefundRequest): Promise<RefundReport> {
-  const { fiat, reference, attempted, refundId } = refund
+  const { fiat, reference, attempted, refundId, leftBefore } = refund
   if (fiat.units <= 0n) {
     const providerStatus = `the refund is less than the smallest amount in ${fiat.asset}`
     return { outcome: 'refused', reference, txHash: null, providerStatus }
@@ -46,7 +51,9 @@ export async function refundPayment(api: PayApi, refund: RefundRequest): Promise
       providerStatus: 'requested; its transfer is told by a callback',
     }
   if (!attempted) return send(api, refund)
-  const providerStatus = `the answer was lost: wait for its callback, or look for “${describe(refundId)}” in the dashboard`
+  const providerStatus = leftBefore
+    ? `the database was restored, or another server took over, and this may have left before: ${lookWords(refundId)}`
+    : `the answer was lost: wait for its callback, or look for “${describe(refundId)}” in the dashboard`
   return { outcome: 'unknown', reference, txHash: null, providerStatus }
 }
 

@@ -92,7 +92,7 @@ export function openRefunds(api: GateApi, clock: Clock, rules: RefundRules) {
   return async (refund: RefundRequest): Promise<RefundReport> => {
     const asked = refund.attempted || refund.reference !== null
     const found = asked ? await findRefund(api, refund, rules) : undefined
-    if (found) return found
+    if (found) return { ...found, mayBeCounted: true }
     if (refund.reference !== null) throw otherAccount()
     if (await isTooEarly(refund)) {
       const providerStatus = `not sent yet: Gate wants ${rules.waitMs / 1000} seconds between payment and refunds`

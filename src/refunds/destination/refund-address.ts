@@ -13,7 +13,7 @@ import { findPaymentOf, readUnits } from '../refund-amount.ts'
 import { writeRefundAudit } from '../refund-audit.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import type { LinkKind } from '../refund-link.ts'
-import { countRefunds, findRefund, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
+import { findNextNumber, findRefund, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
 import { readReturned } from '../refund-records.ts'
 import { lockRefundWithOrder } from '../refund-settle.ts'
 import { type AddressProof, addressMessage, goesToAddress, noAddressWords, type RefundFacts } from './address-proof.ts'
@@ -156,7 +156,7 @@ export async function readAddressMessage(
     const waiting = refunds.find(
       ({ status, mispaymentId }) => status === 'needs_address' && mispaymentId === (request.mispaymentId ?? null),
     )
-    const number = waiting?.number ?? (await countRefunds(tx, order.companyId, order.id)) + 1
+    const number = waiting?.number ?? (await findNextNumber(tx, order.companyId, order.id))
     const units = waiting?.units ?? (await unitsOf(tx, actor, order, request))
     const paymentId = waiting?.paymentId ?? order.paymentId
     const payment = paymentId === null ? undefined : await findPayment(tx, order.companyId, paymentId)

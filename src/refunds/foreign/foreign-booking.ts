@@ -1,14 +1,14 @@
 import type { Tx } from '../../db/db.ts'
-import { newId } from '../../kernel/ids.ts'
 import { updateDifferencesAnswered } from '../../ledger/difference-queries.ts'
 import { bookRefund } from '../../ledger/ledger-service.ts'
 import { partSubject } from '../../ledger/part-refunded.ts'
 import type { Order } from '../../orders/order.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
+import { identifyForeign } from '../new-refund.ts'
 import { needOf } from '../refund-amount.ts'
 import { lacksCover } from '../refund-cover.ts'
 import type { RefundDeps } from '../refund-deps.ts'
-import { countRefunds, insertRefund, type NewRefund } from '../refund-queries.ts'
+import { insertRefund, listRefundsOfOrder, type NewRefund, type Refund } from '../refund-queries.ts'
 import { closeUsedRecord, type Returned } from '../refund-records.ts'
 import { bookingOf, settleRefundIn } from '../refund-settle.ts'
 
@@ -19,11 +19,13 @@ export type ForeignCase = {
   units: bigint
   fiatUnits: bigint
   reference: string | null
+  /** Our id, if the provider names it by that: it left before a restore. */
+  named?: string | null
   /** Who recorded it, and why; absent: the provider reported it. */
   person?: Pick<NewRefund, 'requestedBy' | 'requestedRole' | 'reason' | 'requestId'>
 }
 
-type Amounts = Pick<NewRefund, 'number' | 'excessUnits' | 'withoutCover'>
+type Amounts = Pick<NewRefund, 'id' | 'number' | 'excessUnits' | 'withoutCover'>
 
 const foreignRefund = (
   { order, payment, units, fiatUnits, person }: ForeignCase,
@@ -31,7 +33,6 @@ const foreignRefund = (
   at: Date,
 ): NewRefund => ({
   companyId: order.companyId,
-  id: newId(at.getTime()),
   orderId: order.id,
   paymentId: payment.id,
   mispaymentId: null,
@@ -58,6 +59,15 @@ const foreignRefund = (
   createdAt: at,
 })
 
+/** What its provider says of it, also after a restore: its reference, or the total to which it brings the payment. */
+function wordOf({ payment, units, reference }: ForeignCase, known: readonly Refund[]): string {
+  if (reference !== null) return reference
+  const earlier = known.filter(
+    ({ paymentId, status, paidElsewhere }) => paymentId === payment.id && status === 'settled' && !paidElsewhere,
+  )
+  return `total ${earlier.reduce((sum, one) => sum + one.units, units)}`
+}
+
 /** Records a refund that is already settled. After that nobody need look up how much was refunded of its payment. */
 export async function bookForeign(deps: RefundDeps, tx: Tx, refunded: ForeignCase): Promise<NewRefund> {
   const { order, payment, returned, units, reference, person } = refunded
@@ -66,16 +76,19 @@ export async function bookForeign(deps: RefundDeps, tx: Tx, refunded: ForeignCas
   await updateDifferencesAnswered(tx, { companyId, source: 'providers', subject: partSubject(order, payment), at: now })
   const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
   const free = above > 0n ? above : 0n
-  const number = (await countRefunds(tx, companyId, order.id)) + 1
+  const known = await listRefundsOfOrder(tx, companyId, order.id)
+  const { named = null } = refunded
+  const own = identifyForeign({ companyId, orderId: order.id }, { named, word: wordOf(refunded, known) }, known)
   const excess = units < free ? units : free
   const withoutCover = await lacksCover(tx, needOf(order, payment, { units, excess }))
-  const refund = foreignRefund(refunded, { number, excessUnits: excess, withoutCover }, now)
+  const refund = foreignRefund(refunded, { ...own, excessUnits: excess, withoutCover }, now)
   await insertRefund(tx, refund)
   await bookRefund(tx, bookingOf(refund, now), { units, excess })
   await closeUsedRecord(tx, refund, returned, now)
   const { requestedBy: actor, requestId } = refund
   await deps.transition(tx, order, { trigger: 'revert', actor, requestId, refundId: refund.id })
-  const words = 'refunded from the provider’s console'
+  const words =
+    refund.id === named ? 'refunded before the database was restored' : 'refunded from the provider’s console'
   const providerStatus = person ? `${words}: a person recorded how much` : words
   await settleRefundIn(deps, tx, refund, { actor, reference, txHash: null, providerStatus })
   return refund

@@ -257,7 +257,8 @@ async function noteAllBooked(
   await books.noteIn(tx, payment.companyId, 'providers', [], { subjects: [subject] })
 }
 
-type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
+/** `refundId`: our id, if the provider has it. */
+type ForeignNews = { reference: string; fiat: Money; providerStatus: string; refundId?: string | null }
 
 /**
  * The provider reports a refund that did not start here. A repeated report is recorded once. If it fits no order, it
@@ -290,7 +291,7 @@ async function bookReported(
   deps: RefundDeps,
   tx: Tx,
   payment: Payment,
-  { reference, fiat }: ForeignNews,
+  { reference, fiat, refundId: named = null }: ForeignNews,
 ): Promise<{ order: Order; fate: Fate } | null> {
   const { companyId, channel } = payment
   const order = await lockOrderById(tx, companyId, payment.orderId)
@@ -311,6 +312,6 @@ async function bookReported(
   const isRest = before + fiat.units >= fiatTotal(order, payment, returned)
   const units = isRest || share > left ? left : share
   if (units <= 0n) return unfit
-  await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference })
+  await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference, named })
   return { order, fate: 'booked' }
 }

@@ -1,6 +1,6 @@
 import type { Db } from '../../../db/db.ts'
-import { findRestored } from '../../../db/restored-queries.ts'
-import { type Clock, DAY, HOUR, SECOND } from '../../../kernel/clock.ts'
+import { findRestored, isMadeSince } from '../../../db/restored-queries.ts'
+import { type Clock, DAY, SECOND } from '../../../kernel/clock.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { findAnsweredAt } from '../../chain-queries.ts'
 import { type Hex, isReached, type Rpc, RpcError } from '../../endpoints/rpc.ts'
@@ -37,13 +37,6 @@ export async function askChain<Answer>({ name }: Network, answer: Promise<Answer
 /** Whether all nodes show a block of this time, in the chain's seconds, or a later one. @throws RpcError */
 export const isPast = ({ rpc, agree = agreeAlone(rpc), network }: Chain, seconds: bigint): Promise<boolean> =>
   isSeenByAll({ agree, network }, `the time on ${network.name}`, async (_, { timestamp }) => timestamp >= seconds)
-
-/** Clocks of two machines differ by less. */
-const CLOCK_MARGIN_MS = 2 * HOUR
-
-/** Whether nothing of this order or company can have left before the restore. */
-export const isMadeSince = ({ restoredAt }: { restoredAt: Date }, since: Date): boolean =>
-  since.getTime() > restoredAt.getTime() + CLOCK_MARGIN_MS
 
 /** Without a destination where none was known yet. */
 type Asked = { id: string; to: string | null; units: bigint }
