@@ -1,6 +1,7 @@
-import { csvBlob, saveAs } from '../kit/files.ts'
+import { saveAs } from '../kit/files.ts'
 import { stringifySearch } from '../search.ts'
 import { request } from './call.ts'
+import { csvBlob } from './csv-blob.ts'
 
 /** More than the names of the columns are long. */
 const MAX_HEAD = 1000

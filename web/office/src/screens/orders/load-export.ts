@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/call.ts'
-import { csvBlob } from '../../kit/files.ts'
+import { csvBlob } from '../../api/csv-blob.ts'
 import { RowCollector } from './whole-rows.ts'
 
 /** Of a spreadsheet only the bytes are known: its rows are compressed. */
