@@ -1,4 +1,6 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
+import { HOUR } from '../kernel/clock.ts'
+import { firstIdAt } from '../kernel/ids.ts'
 import { closedOf, isFarBehind, legsOf } from './days/day-queries.ts'
 import { paidOfPrice } from './payable-queries.ts'
 
@@ -154,19 +156,34 @@ export type EntryRow = {
   at: Date
 }
 
-/** Bookings by time; `after` is the last journal of the previous page. */
+/**
+ * How much older an id may be than its booking's time. An id is made of that time and may only run ahead of it, and an
+ * order that a sandbox moves back keeps its bookings' ids: this is room for clocks that were set.
+ */
+const ID_MARGIN_MS = HOUR
+
+/** No booking of that time or later has an id up to this. */
+const idBefore = (from: Date | null): string =>
+  from === null ? '' : firstIdAt(Math.max(0, from.getTime() - ID_MARGIN_MS))
+
+/**
+ * Bookings by time; `after` is the last journal of the previous page. A late period starts at its first possible id:
+ * ordered by id, PostgreSQL would otherwise read all bookings before it.
+ */
 export async function listEntries(
   q: Queryable,
   companyId: string,
   page: { from: Date | null; to: Date | null; after: string | null; limit: number },
 ): Promise<EntryRow[]> {
+  const first = idBefore(page.from)
+  const start = page.after !== null && page.after > first ? page.after : first
   const paid = sql`sum(e.units) filter (where e.units > 0) over (partition by j.id)`
   const fromUnits = paidOfPrice({ fromUnits: sql`o.from_units`, toUnits: sql`o.to_units`, paid })
   const rows = await q.many<Omit<EntryRow, 'units' | 'fromUnits'> & { units: string; fromUnits: string | null }>(sql`
     with journals as (
       select * from ledger_journals where company_id = ${companyId}
         and at >= coalesce(${page.from}::timestamptz, '-infinity') and at < coalesce(${page.to}::timestamptz, 'infinity')
-        and id > coalesce(${page.after}, '') order by id limit ${page.limit}
+        and id > ${start} order by id limit ${page.limit}
     )
     select j.id as journal_id, j.kind, j.cause_id, o.code as order_code, o.alias, o.from_asset,
       e.account, e.asset, e.units, j.at, ${fromUnits} as from_units
