@@ -1,5 +1,5 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
-import { HOUR } from '../kernel/clock.ts'
+import { HOUR, MINUTE } from '../kernel/clock.ts'
 import { firstIdAt } from '../kernel/ids.ts'
 import { closedOf, isFarBehind, legsOf } from './days/day-queries.ts'
 import { paidOfPrice } from './payable-queries.ts'
@@ -52,6 +52,12 @@ export type Journal = {
   legs: Leg[]
   at: Date
 }
+
+/**
+ * A booking whose id or time is older than this has committed, on any node: its transaction ends within a minute, and
+ * clocks differ by less than another one.
+ */
+export const LONGEST_BOOKING_MS = 15 * MINUTE
 
 /** Writes a journal with its legs, or nothing if its cause is already booked. @returns whether it is new */
 export async function insertJournal(tx: Tx, journal: Journal): Promise<boolean> {
@@ -154,6 +160,22 @@ export type EntryRow = {
   asset: string
   units: bigint
   at: Date
+}
+
+/** The next transaction of this database: every earlier one that writes has begun to. */
+export async function findNextTransaction(q: Queryable): Promise<bigint> {
+  const { next } = await q.one<{ next: bigint }>(
+    sql`select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next`,
+  )
+  return next
+}
+
+/** Whether all that this database wrote before that transaction is committed or undone. */
+export async function hasEndedBefore(q: Queryable, next: bigint): Promise<boolean> {
+  const { ended } = await q.one<{ ended: boolean }>(
+    sql`select oldest_transaction_here(pg_current_snapshot()) >= ${next.toString()}::bigint as ended`,
+  )
+  return ended
 }
 
 /**
