@@ -374,12 +374,17 @@ test('a statement waits for a booking that is being committed, and says until wh
   const nowMs = Date.now()
   await other.query('begin')
   await bookOld(isoOf(nowMs))
-  const opening = openStatement({ db, clock: Date.now }, companyId, { ...OPEN_END, to: new Date(nowMs + 1) })
-  await sleep(100)
+  const read = async () => {
+    const period = { ...OPEN_END, to: new Date(nowMs + 1) }
+    const { finalUntil, lines } = await openStatement({ db, clock: Date.now }, companyId, period)
+    let text = ''
+    for await (const line of lines) text += line
+    return { finalUntil, text }
+  }
+  const reading = read()
+  await sleep(300)
   await other.query('commit')
-  const { finalUntil, lines } = await opening
-  let text = ''
-  for await (const line of lines) text += line
+  const { finalUntil, text } = await reading
   assert.equal(text.match(/,payment,/g)?.length, 3)
   assert.ok(finalUntil.getTime() < nowMs - 10 * MINUTE)
 })

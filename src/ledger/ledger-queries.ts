@@ -162,10 +162,13 @@ export type EntryRow = {
   at: Date
 }
 
-/** The next transaction of this database: every earlier one that writes has begun to. */
+/**
+ * A transaction later than all that have written until now. One of its own: a snapshot ends at the last that has ended,
+ * before an open one that began after it.
+ */
 export async function findNextTransaction(q: Queryable): Promise<bigint> {
   const { next } = await q.one<{ next: bigint }>(
-    sql`select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next`,
+    sql`select pg_current_xact_id()::text::bigint as next`,
   )
   return next
 }
