@@ -205,6 +205,18 @@ test('the filters of the list select, both paths answer, and another company see
   assert.deepEqual(empty, [])
 })
 
+test('a search for an amount that arrived has in the file what it has in the list, also where the file is resumed', async () => {
+  const shop = await host.createMerchant()
+  await insertOrders(shop.companyId, 3)
+  await host.db.run(sql`
+    update orders set status = 'PAID', paid_units = 61234567 where company_id = ${shop.companyId} and from_units < 103`)
+  const listed = await host.call<{ total: number }>('GET', '?search=61.234567', { as: shop })
+  const answer = await download('?search=61.234567', shop)
+  const found = readCsv(await answer.text()).map(({ _id }) => _id)
+  assert.deepEqual([listed.data.total, answer.headers.get('x-total-count'), found.length], [2, '2', 2])
+  assert.equal((await (await download(`?search=61.234567&after=${found[0]}`, shop)).text()).slice(0, 24), found[1])
+})
+
 test('without a credential, or with a key that may not read orders, there is no download', async () => {
   assert.equal((await fetch(`${host.baseUrl}/api/next/confirm_conversion/download`)).status, 401)
   const blind = await host.createMerchant()

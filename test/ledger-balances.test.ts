@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { type Db, openDb, type Queryable, type Sql, sql } from '../src/db/db.ts'
 import { AppError } from '../src/kernel/errors.ts'
 import { closeDays } from '../src/ledger/days/close-days.ts'
-import { listBalancesBetween } from '../src/ledger/ledger-queries.ts'
+import { listBalancesBetween, listEntries } from '../src/ledger/ledger-queries.ts'
 import { findPayable } from '../src/ledger/payable-queries.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
@@ -88,6 +88,43 @@ test('once the days are closed, no balances read all bookings', async () => {
     assert.match(plan, /ledger_days_pkey/)
     assert.doesNotMatch(plan, /Seq Scan on ledger_|Scan using ledger_entries__account/)
   }
+})
+
+test('a late, narrow period reads few of the bookings before it', async () => {
+  const [count, firstMs] = [3000, Date.parse('2026-01-01')]
+  await db.tx(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`)
+    await tx.run(sql`
+      insert into ledger_journals (company_id, id, kind, cause_id, at)
+      select 'late', lpad(to_hex(${firstMs} + n * 60000::bigint), 12, '0') || lpad(n::text, 12, '0'), 'payment', n::text,
+        timestamptz '2026-01-01' + n * interval '1 minute'
+      from generate_series(1, ${count}::integer) as n`)
+    await tx.run(sql`
+      insert into ledger_entries (company_id, journal_id, account, asset, units)
+      select company_id, id, 'fees', 'USDC', 1 from ledger_journals where company_id = 'late'`)
+  })
+  const { found, plan } = await db.tx(async (tx) => {
+    // in the order of the ids, as PostgreSQL reads the bookings of a large company
+    await tx.run(sql`drop index ledger_journals__time`)
+    await tx.run(sql`analyze ledger_journals`)
+    await tx.run(sql`set local enable_seqscan = off`)
+    let sent = sql``
+    const many = <Row>(statement: Sql): Promise<Row[]> => {
+      sent = statement
+      return tx.many<Row>(statement)
+    }
+    const from = new Date(firstMs + (count - 9) * 60_000)
+    const rows = await listEntries({ ...tx, many }, 'late', { from, to: null, after: null, limit: 100 })
+    const lines = await tx.many<{ 'QUERY PLAN': string }>(sql`explain (analyze) ${sent}`)
+    await tx.run(sql`create index ledger_journals__time on ledger_journals (company_id, at)`)
+    return { found: rows.length, plan: lines.map((line) => line['QUERY PLAN']).join('\n') }
+  })
+  assert.equal(found, 10)
+  const dropped = [...plan.matchAll(/Rows Removed by Filter: (\d+)/g)].map(([, rows]) => Number(rows))
+  assert.ok(
+    dropped.every((rows) => rows < 200),
+    plan,
+  )
 })
 
 test('who reads for too long is not said to wait for another request that changes something', async () => {

@@ -4366,7 +4366,7 @@ export interface Operations {
       }>
     }
   }
-  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns, for who may download orders. */
+  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns, for who may download orders. `finalUntil` is then the header `X-Final-Until`. Periods that follow each other hold every booking once if each is read with `final=true` and starts at the `finalUntil` of the one before it. */
   readLedger: {
     params: {
       /** For users of several companies. */
@@ -4375,7 +4375,9 @@ export interface Operations {
       from?: string
       /** Before this time. A date alone: its end, UTC. */
       to?: string
-      /** `nextCursor` of the previous page. */
+      /** Only what is before `finalUntil`, as if `to` were that time: what is answered does not change any more. */
+      final?: boolean
+      /** `nextCursor` of the previous page. Bookings after the first page was read are on no page. */
       after?: string
       /** Journals on a page. */
       limit?: number
@@ -4385,6 +4387,8 @@ export interface Operations {
     data: {
       /** The company it belongs to. */
       companyId: string
+      /** The end of the period, but at most 15 minutes before its first page was read. No booking before it is missing; later ones may still be added, so the next period starts here. */
+      finalUntil: string
       /** One line an account. */
       balances: Array<{
         /** Account of the ledger. */
@@ -5727,7 +5731,7 @@ export const OPERATIONS = {
   explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
   getBooksCheck: { method: 'GET', path: '/api/next/ledger/check', query: ['companyId'], keyed: false, json: true },
   listFees: { method: 'GET', path: '/api/next/ledger/fees', query: ['companyId', 'months', 'timeZone'], keyed: false, json: true },
-  readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
+  readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'final', 'after', 'limit', 'format'], keyed: false, json: true },
   listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['companyId', 'action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
   getOperatorStatus: { method: 'GET', path: '/api/next/operator/status', query: [], keyed: false, json: true },
   verifyAuditLog: { method: 'POST', path: '/api/next/audit-log/verify', query: [], keyed: true, json: true },

@@ -1,4 +1,6 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
+import { HOUR, MINUTE } from '../kernel/clock.ts'
+import { firstIdAt } from '../kernel/ids.ts'
 import { closedOf, isFarBehind, legsOf } from './days/day-queries.ts'
 import { paidOfPrice } from './payable-queries.ts'
 
@@ -50,6 +52,12 @@ export type Journal = {
   legs: Leg[]
   at: Date
 }
+
+/**
+ * A booking whose id or time is older than this has committed, on any node: its transaction ends within a minute, and
+ * clocks differ by less than another one.
+ */
+export const LONGEST_BOOKING_MS = 15 * MINUTE
 
 /** Writes a journal with its legs, or nothing if its cause is already booked. @returns whether it is new */
 export async function insertJournal(tx: Tx, journal: Journal): Promise<boolean> {
@@ -154,19 +162,53 @@ export type EntryRow = {
   at: Date
 }
 
-/** Bookings by time; `after` is the last journal of the previous page. */
+/**
+ * A transaction later than all that have written until now. One of its own: a snapshot ends at the last that has ended,
+ * before an open one that began after it.
+ */
+export async function findNextTransaction(q: Queryable): Promise<bigint> {
+  const { next } = await q.one<{ next: bigint }>(
+    sql`select pg_current_xact_id()::text::bigint as next`,
+  )
+  return next
+}
+
+/** Whether all that this database wrote before that transaction is committed or undone. */
+export async function hasEndedBefore(q: Queryable, next: bigint): Promise<boolean> {
+  const { ended } = await q.one<{ ended: boolean }>(
+    sql`select oldest_transaction_here(pg_current_snapshot()) >= ${next.toString()}::bigint as ended`,
+  )
+  return ended
+}
+
+/**
+ * How much older an id may be than its booking's time. An id is made of that time and may only run ahead of it, and an
+ * order that a sandbox moves back keeps its bookings' ids: this is room for clocks that were set.
+ */
+const ID_MARGIN_MS = HOUR
+
+/** No booking of that time or later has an id up to this. */
+const idBefore = (from: Date | null): string =>
+  from === null ? '' : firstIdAt(Math.max(0, from.getTime() - ID_MARGIN_MS))
+
+/**
+ * Bookings by time; `after` is the last journal of the previous page. A late period starts at its first possible id:
+ * ordered by id, PostgreSQL would otherwise read all bookings before it.
+ */
 export async function listEntries(
   q: Queryable,
   companyId: string,
   page: { from: Date | null; to: Date | null; after: string | null; limit: number },
 ): Promise<EntryRow[]> {
+  const first = idBefore(page.from)
+  const start = page.after !== null && page.after > first ? page.after : first
   const paid = sql`sum(e.units) filter (where e.units > 0) over (partition by j.id)`
   const fromUnits = paidOfPrice({ fromUnits: sql`o.from_units`, toUnits: sql`o.to_units`, paid })
   const rows = await q.many<Omit<EntryRow, 'units' | 'fromUnits'> & { units: string; fromUnits: string | null }>(sql`
     with journals as (
       select * from ledger_journals where company_id = ${companyId}
         and at >= coalesce(${page.from}::timestamptz, '-infinity') and at < coalesce(${page.to}::timestamptz, 'infinity')
-        and id > coalesce(${page.after}, '') order by id limit ${page.limit}
+        and id > ${start} order by id limit ${page.limit}
     )
     select j.id as journal_id, j.kind, j.cause_id, o.code as order_code, o.alias, o.from_asset,
       e.account, e.asset, e.units, j.at, ${fromUnits} as from_units

@@ -4,9 +4,14 @@ import { wrongDays } from './days/day-queries.ts'
 import type { Difference } from './difference-queries.ts'
 import { type FirstUnexplained, findUnexplained, listUnexplained } from './unexplained-queries.ts'
 
-/** Sets one snapshot without a time limit for the transaction: a company's comparison takes as long as it takes. */
-export async function setLongSnapshot(tx: Tx): Promise<void> {
+/** All that the transaction reads is of one moment. The first statement of the transaction. */
+export async function setOneMoment(tx: Tx): Promise<void> {
   await tx.run(sql`set transaction isolation level repeatable read read only`)
+}
+
+/** The same without a time limit: a company's comparison takes as long as it takes. */
+export async function setLongSnapshot(tx: Tx): Promise<void> {
+  await setOneMoment(tx)
   await tx.liftTimeLimit()
 }
 

@@ -3,13 +3,21 @@ import type { Order } from './order.ts'
 import { countWithAmount, isNextWithAmount, type NextOf, ofCompanies } from './order-amount-queries.ts'
 import { lookUpPayer, ofPayer, type PayerFilter } from './order-payer-queries.ts'
 import { COLUMNS, type OrderScope, type Row, toOrder } from './order-queries.ts'
-import { frequentAmounts, lookUp, otherThanAmounts, type Search, searchSql } from './order-search-queries.ts'
+import {
+  frequentAmounts,
+  lookUp,
+  otherThanAmounts,
+  type Search,
+  searchSql,
+  type TypedSearch,
+} from './order-search-queries.ts'
 
 export type { OrderScope }
 
+/** What was asked for. Conditions are made of a `LookedUpFilter`. */
 export type OrderFilter = {
   statuses: readonly string[]
-  search: Search | null
+  search: TypedSearch | null
   managerEmail: string | null
   companyId: string | null
   from: Date | null
@@ -21,28 +29,34 @@ export type OrderFilter = {
   linksOnly: boolean
 }
 
+/** A filter whose search was looked up, so that a list, its count and its file mean the same orders. */
+export type LookedUpFilter = Omit<OrderFilter, 'search'> & { search: Search | null }
+
 /** The companies that a list may contain. Null: all. */
-export function companiesOf({ companyIds }: OrderScope, { companyId }: OrderFilter): readonly string[] | null {
+export function companiesOf(
+  { companyIds }: OrderScope,
+  { companyId }: Pick<OrderFilter, 'companyId'>,
+): readonly string[] | null {
   if (companyId === null) return companyIds
   return companyIds === null || companyIds.includes(companyId) ? [companyId] : []
 }
 
-/** The same filter with its search and its payer looked up, so that a list's condition reads fewer rows. */
-export async function withLookUp(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<OrderFilter> {
+/** Looks up the search and the payer: what the search means, and so that a list's condition reads fewer rows. */
+export async function withLookUp(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<LookedUpFilter> {
   const companyIds = companiesOf(scope, filter)
   const search = filter.search && (await lookUp(q, companyIds, filter.search))
   const payer = filter.payer && (await lookUpPayer(q, companyIds, filter.payer))
   return { ...filter, search, payer }
 }
 
-function companySql(scope: OrderScope, filter: OrderFilter): Sql {
+function companySql(scope: OrderScope, filter: LookedUpFilter): Sql {
   const inCompanies = ofCompanies(companiesOf(scope, filter))
   if (filter.managerEmail === null) return inCompanies
   return sql`${inCompanies} and company_id in (select company_id from users where email_key = ${filter.managerEmail})`
 }
 
 /** What a list asks of its orders besides the company. */
-function orderSql(scope: OrderScope, filter: OrderFilter, search: Sql | null): Sql {
+function orderSql(scope: OrderScope, filter: LookedUpFilter, search: Sql | null): Sql {
   const parts: Sql[] = []
   if (scope.collectorIds !== null) parts.push(sql`collector_id = any(${scope.collectorIds})`)
   if (scope.createdBy !== null) parts.push(sql`created_by = ${scope.createdBy}`)
@@ -60,7 +74,7 @@ function orderSql(scope: OrderScope, filter: OrderFilter, search: Sql | null): S
 /** The condition of lists and exports. */
 export function filterSql(
   scope: OrderScope,
-  filter: OrderFilter,
+  filter: LookedUpFilter,
   search = filter.search && searchSql(filter.search),
 ): Sql {
   return sql`${companySql(scope, filter)} and ${orderSql(scope, filter, search)}`
@@ -99,7 +113,7 @@ const SORTS: Record<OrderSort, Sort> = {
 export type ListPage = { sort: OrderSort; limit: number; offset: number; after: OrderPosition | null }
 
 /** By time, the next orders with a frequent amount are found by their index; other sorts read all of them. */
-function pageSql(scope: OrderScope, filter: OrderFilter, { sort, limit, offset, after }: ListPage): Sql {
+function pageSql(scope: OrderScope, filter: LookedUpFilter, { sort, limit, offset, after }: ListPage): Sql {
   const { search } = filter
   if (search === null || !sort.endsWith('createdAt')) return filterSql(scope, filter)
   const companyIds = companiesOf(scope, filter)
@@ -122,7 +136,7 @@ function pageSql(scope: OrderScope, filter: OrderFilter, { sort, limit, offset, 
 export async function listOrders(
   q: Queryable,
   scope: OrderScope,
-  filter: OrderFilter,
+  filter: LookedUpFilter,
   page: ListPage,
 ): Promise<Order[]> {
   const { order, after } = SORTS[page.sort]
@@ -135,7 +149,7 @@ export async function listOrders(
   return rows.map(toOrder)
 }
 
-export async function countOrders(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<number> {
+export async function countOrders(q: Queryable, scope: OrderScope, filter: LookedUpFilter): Promise<number> {
   const { search } = filter
   const amounts = search ? frequentAmounts(search) : []
   const count =
@@ -150,7 +164,7 @@ export async function countOrders(q: Queryable, scope: OrderScope, filter: Order
 export const countByCompany = (
   q: Queryable,
   scope: OrderScope,
-  filter: OrderFilter,
+  filter: LookedUpFilter,
 ): Promise<{ companyId: string; orders: number }[]> =>
   q.many(
     unnamed(sql`

@@ -73,38 +73,50 @@ const [SHORT, LONG] = [sql`char_length(alias) <= 20`, sql`char_length(alias) > 2
 /** With more codes the list is slower than when it searches itself. */
 const MOST_CODES = 200
 
-export type Search = {
-  /** The typed text, trimmed. */
+/** A search as it was typed. It finds nothing before it was looked up: only then is all that it means known. */
+export type TypedSearch = {
+  /** Trimmed. */
   text: string
-  /** Codes of the orders whose reference is short and contains the text. Null: not looked up. */
+}
+
+/** A search that was looked up. The condition of lists, counts and files is made of nothing else. */
+export type Search = TypedSearch & {
+  /** Codes of the orders whose reference is short and contains the text. Null: too short a text, or too many. */
   codes: readonly string[] | null
-  /** Codes of the orders with this amount. Null: not looked up, or too many. */
+  /** Codes of the orders with this amount. Null: the text is no amount, or too many. */
   priced: readonly string[] | null
-  /** Codes of the orders at which this amount arrived although their price is another, as far as looked up. */
+  /** Codes of the orders at which this amount arrived although their price is another. */
   arrived: readonly string[]
 }
 
-export const openSearch = (text: string): Search => ({ text: text.trim(), codes: null, priced: null, arrived: [] })
+export const openSearch = (text: string): TypedSearch => ({ text: text.trim() })
 
-/** The same search with its references and amounts looked up. @param companyIds null: all companies */
-export async function lookUp(q: Queryable, companyIds: readonly string[] | null, search: Search): Promise<Search> {
-  const found = await findReferences(q, companyIds, search)
-  const amounts = amountsIn(search.text)
-  if (amounts.length === 0) return found
+/** Looks up references and amounts. @param companyIds null: all companies */
+export async function lookUp(
+  q: Queryable,
+  companyIds: readonly string[] | null,
+  { text }: TypedSearch,
+): Promise<Search> {
+  const codes = await findReferences(q, companyIds, text)
+  const amounts = amountsIn(text)
+  if (amounts.length === 0) return { text, codes, priced: null, arrived: [] }
   const arrived = await findCodesByArrival(q, companyIds, amounts)
-  return { ...found, arrived, priced: await findCodesByAmount(q, companyIds, amounts) }
+  return { text, codes, arrived, priced: await findCodesByAmount(q, companyIds, amounts) }
 }
 
 /**
  * Finds the orders whose reference contains the text by its parts, as fast among ten million orders as among ten
  * thousand. A separate statement: combined with other conditions, PostgreSQL cuts every reference it finds into parts
  * again, which takes seconds where a million contain the text.
- * @returns the search unchanged if its text is too short, or matches too many references
+ * @returns the orders' codes; null if the text is too short, or matches too many references
  */
-async function findReferences(q: Queryable, companyIds: readonly string[] | null, search: Search): Promise<Search> {
-  const { text } = search
+async function findReferences(
+  q: Queryable,
+  companyIds: readonly string[] | null,
+  text: string,
+): Promise<string[] | null> {
   const length = [...text].length
-  if (length < PART || TX_HASH.test(text) || ADDRESS.test(text)) return search
+  if (length < PART || TX_HASH.test(text) || ADDRESS.test(text)) return null
   // overlapping parts of a short text, adjacent ones of a long text: every part's list is read, the rarest decides
   const step = Math.min(PART, Math.floor(length / PART))
   const rows = await q.many<{ code: string }>(sql`
@@ -112,7 +124,7 @@ async function findReferences(q: Queryable, companyIds: readonly string[] | null
       select code, alias from orders where ${ofCompanies(companyIds)} and ${SHORT}
         and reference_parts(alias, 1) collate "C" @> reference_parts(${text}, ${step}))
     select code from candidates where alias ilike ${contains(text)} limit ${MOST_CODES + 1}`)
-  return rows.length > MOST_CODES ? search : { ...search, codes: rows.map(({ code }) => code) }
+  return rows.length > MOST_CODES ? null : rows.map(({ code }) => code)
 }
 
 /** Amounts of the text with too many orders to name them by their codes. */

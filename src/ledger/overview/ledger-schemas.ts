@@ -12,7 +12,19 @@ export const LedgerQuery = Type.Object({
     Type.String({ format: 'date-time', description: 'From this time on. A date alone: its beginning, UTC.' }),
   ),
   to: Type.Optional(Type.String({ format: 'date-time', description: 'Before this time. A date alone: its end, UTC.' })),
-  after: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: '`nextCursor` of the previous page.' })),
+  final: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Only what is before `finalUntil`, as if `to` were that time: what is answered does not change any more.',
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{24}(-[0-9a-f]{1,12})?$',
+      description: '`nextCursor` of the previous page. Bookings after the first page was read are on no page.',
+    }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Journals on a page.' })),
   format: Type.Optional(Type.String({ enum: ['json', 'csv'], default: 'json' })),
 })
@@ -23,6 +35,12 @@ const Amount = (description: string) => Type.String({ description: `${descriptio
 
 export const LedgerSchema = Type.Object({
   companyId: Type.String(),
+  finalUntil: Type.String({
+    format: 'date-time',
+    description:
+      'The end of the period, but at most 15 minutes before its first page was read. No booking before it is missing; ' +
+      'later ones may still be added, so the next period starts here.',
+  }),
   balances: Type.Array(
     Type.Object({
       account: Account,

@@ -4,7 +4,7 @@ import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import { PERMISSIONS } from '../../http/permissions.ts'
 import type { RequestContext } from '../../http/request-context.ts'
-import { type Clock, MINUTE } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -13,6 +13,7 @@ import { payoutMessageFor, SETTLEMENT_BLOCKED, SETTLEMENT_WAITS } from '../../sc
 import { findSpeaker, listCommonMakers, lockApprovers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { listNamed } from '../claims.ts'
+import { LONGEST_BOOKING_MS } from '../ledger-queries.ts'
 import { bookSettlement } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
 import type { PayoutPorts } from '../payout-ports.ts'
@@ -160,9 +161,6 @@ async function readTarget(
     throw conflict(`The chain ${network} is not set up here. Choose another settlementNetwork.`)
   return { address, network, set: { at: target.settlementSetAt, by: target.settlementSetBy } }
 }
-
-/** A booking whose id is older than this has committed, on any node, because its transaction ends within a minute. */
-const LONGEST_BOOKING_MS = 15 * MINUTE
 
 /**
  * Reserves what the company is owed, minus its reserve, for one transfer to its address; at most the limit of a day,

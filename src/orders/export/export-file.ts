@@ -1,6 +1,6 @@
 import type { Db } from '../../db/db.ts'
 import type { Lang } from '../../kernel/lang.ts'
-import type { OrderFilter, OrderScope } from '../order-list-queries.ts'
+import type { LookedUpFilter, OrderScope } from '../order-list-queries.ts'
 import { type Cells, openCells, placeOf } from './export-cells.ts'
 import { headersOf } from './export-columns.ts'
 import { csvRow, csvStart } from './export-csv.ts'
@@ -17,7 +17,7 @@ const PAGE_CHARS = 1 << 23
 /** Everything that determines a file. It is sent to the thread that writes the file. */
 export type ExportPlan = {
   scope: OrderScope
-  filter: OrderFilter
+  filter: LookedUpFilter
   newestFirst: boolean
   /** The newest order in the file; null: no orders. */
   lastId: string | null

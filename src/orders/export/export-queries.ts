@@ -1,13 +1,13 @@
 import { TRANSFERS } from '../../chain/deposits/reservation-queries.ts'
 import { joinSql, type Queryable, type RawRow, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
-import { filterSql, type OrderFilter, type OrderScope } from '../order-list-queries.ts'
+import { filterSql, type LookedUpFilter, type OrderScope } from '../order-list-queries.ts'
 import { COLUMNS, type ColumnName } from './export-columns.ts'
 
 /** How many orders match now, and the newest of them; later orders are left out. Null: no orders. */
 export async function findExportBounds(
   q: Queryable,
   scope: OrderScope,
-  filter: OrderFilter,
+  filter: LookedUpFilter,
 ): Promise<{ total: number; lastId: string | null }> {
   const { total, lastId } = await q.one<{ total: bigint; lastId: string | null }>(
     unnamed(sql`select count(*) as total, max(id) as last_id from orders where ${filterSql(scope, filter)}`),
@@ -15,7 +15,7 @@ export async function findExportBounds(
   return { total: Number(total), lastId }
 }
 
-const NO_FILTER: OrderFilter = {
+const NO_FILTER: LookedUpFilter = {
   ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
   ...{ paymentChannel: null, till: null, payer: null, linksOnly: false },
 }
@@ -44,7 +44,7 @@ export type ChosenPage = ChosenRun[]
 
 const ID_BYTES = 12
 /** Whether an order can stop fitting the filters: what it was created with stays. */
-export const canChange = ({ statuses, paymentChannel, search, managerEmail }: OrderFilter): boolean =>
+export const canChange = ({ statuses, paymentChannel, search, managerEmail }: LookedUpFilter): boolean =>
   statuses.length > 0 || paymentChannel !== null || search !== null || managerEmail !== null
 
 /** The orders that fit now, page by page in the order of the file. */
@@ -105,7 +105,7 @@ function chosenOrders(page: ChosenPage): Sql {
   return sql`(select * from orders where ${isChosen})`
 }
 
-type ExportQuery = { scope: OrderScope; filter: OrderFilter }
+type ExportQuery = { scope: OrderScope; filter: LookedUpFilter }
 
 /** The price that was booked: less than the order's where less was accepted. */
 const PRICE = sql`coalesce(p.price_units, o.paid_units)`

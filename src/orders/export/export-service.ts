@@ -4,6 +4,7 @@ import type { StaleReads } from '../../db/stale-reads.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
+import { withLookUp } from '../order-list-queries.ts'
 import { type FilterInput, filterOf, scopeOf } from '../order-service.ts'
 import { type ExportPlan, PAGE_ORDERS } from './export-file.ts'
 import { openPlaces } from './export-places.ts'
@@ -38,7 +39,7 @@ export function openOrderExports({ reads, clock, config }: ExportDeps): ExportOr
   return async (actor, { format, headers, bom, newestFirst, after, ...query }) => {
     if (after !== null && format !== 'csv') throw invalid('after', 'continues a CSV only; start the spreadsheet again')
     const scope = scopeOf(actor)
-    const filter = filterOf(actor, query)
+    const asked = filterOf(actor, query)
     // read bounds and rows from one server: another one may not have the last row yet
     const db = reads.place()
     const place = after === null ? null : await findExportPlace(db, scope, after)
@@ -50,6 +51,7 @@ export function openOrderExports({ reads, clock, config }: ExportDeps): ExportOr
       body?.destroy(new Error('read too slowly: another company needs the place'))
     })
     try {
+      const filter = await withLookUp(db, scope, asked)
       const { total: found, lastId } = await findExportBounds(db, scope, filter)
       const page = { newestFirst, limit: PAGE_ORDERS[format], lastId: lastId ?? '', after: place }
       const chosen = canChange(filter) ? await db.tx((tx) => listChosen(tx, { scope, filter }, page)) : null

@@ -1,11 +1,11 @@
 import { type Queryable, sql, type Tx, unnamed } from '../../db/db.ts'
-import { countOrders, filterSql, type OrderFilter, type OrderScope } from '../order-list-queries.ts'
+import { countOrders, filterSql, type LookedUpFilter, type OrderScope } from '../order-list-queries.ts'
 
 /** Changes that one statement folds: a few milliseconds of work. */
 export const FOLD_CHANGES = 5000
 
 /** The filters that `order_counts` can answer: companies and states. */
-const isCounted = ({ collectorIds, createdBy }: OrderScope, filter: OrderFilter): boolean => {
+const isCounted = ({ collectorIds, createdBy }: OrderScope, filter: LookedUpFilter): boolean => {
   const { search, from, to, paymentChannel, till, payer, linksOnly } = filter
   return (
     [collectorIds, createdBy, search, from, to, paymentChannel, till, payer].every((one) => one === null) && !linksOnly
@@ -16,7 +16,7 @@ const isCounted = ({ collectorIds, createdBy }: OrderScope, filter: OrderFilter)
  * The exact number of matching orders. By company and state it reads the counters; other filters count the orders
  * themselves.
  */
-export async function findTotal(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<number> {
+export async function findTotal(q: Queryable, scope: OrderScope, filter: LookedUpFilter): Promise<number> {
   if (!isCounted(scope, filter)) return countOrders(q, scope, filter)
   const fits = filterSql(scope, filter)
   // one statement: a change is in exactly one of the two tables, whenever the job runs

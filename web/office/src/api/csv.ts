@@ -1,11 +1,10 @@
 import { saveAs } from '../kit/files.ts'
 import { stringifySearch } from '../search.ts'
 import { request } from './call.ts'
+import { csvBlob } from './csv-blob.ts'
 
 /** More than the names of the columns are long. */
 const MAX_HEAD = 1000
-/** A spreadsheet takes a file without it for one of another encoding. */
-const BYTE_ORDER_MARK = '\uFEFF'
 
 type Statement = { path: string; query?: Record<string, unknown>; columns: Record<string, string> }
 
@@ -20,6 +19,5 @@ export async function saveCsv({ path, query = {}, columns }: Statement): Promise
   const sent = await response.blob()
   const [head = ''] = (await sent.slice(0, MAX_HEAD).text()).split('\r\n')
   const named = head.split(',').map((column) => columns[column] ?? column)
-  const blob = new Blob([BYTE_ORDER_MARK, named.join(), sent.slice(head.length)], { type: sent.type })
-  saveAs({ blob, name })
+  saveAs({ blob: csvBlob([named.join(), sent.slice(head.length)]), name })
 }

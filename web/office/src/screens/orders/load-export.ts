@@ -1,4 +1,5 @@
 import { ApiError } from '../../api/call.ts'
+import { csvBlob } from '../../api/csv-blob.ts'
 import { RowCollector } from './whole-rows.ts'
 
 /** Of a spreadsheet only the bytes are known: its rows are compressed. */
@@ -47,7 +48,7 @@ export async function loadRows(ask: Ask, tell: Tell): Promise<Loaded> {
         if (rows.count > before) tries = 0
         tell({ done: rows.count, total, isResuming: false })
       }
-      return { name, blob: new Blob([rows.whole().text], { type: 'text/csv' }) }
+      return { name, blob: csvBlob([rows.whole().text]) }
     } catch (error) {
       tries += 1
       if (tries >= TRIES || !mayResume(error)) throw error

@@ -1,0 +1,1 @@
+var e=e=>new Blob([`﻿`,...e],{type:`text/csv;charset=utf-8`});export{e as t};
