@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { sql, type Tx } from '../src/db/db.ts'
+import type { OpenApi } from '../src/http/openapi/document.ts'
 import { Client, register, registerManager } from './harness/accounts.ts'
 import { CASES, type Case, ELSEWHERE, type Made, type Place } from './harness/permission-cases.ts'
 import {
@@ -12,6 +13,7 @@ import {
   type Home,
   makeCaller,
   makeKeyCaller,
+  newId,
   openSnapshots,
   openStock,
   openWorld,
@@ -20,6 +22,7 @@ import {
   type World,
 } from './harness/permission-world.ts'
 import { type Answer, eventually } from './harness/service.ts'
+import { openStoredAnswers, STORED_APART, type StoredAnswers } from './harness/stored-answers.ts'
 
 /*
  * Who may do what, tried on the running service: each documented operation × each role, key and stranger × an object of
@@ -56,6 +59,7 @@ const table = readTable()
 const scopes = [...new Set([...table.values()].flatMap(({ scope }) => scope ?? []))]
 let world: World
 let snapshot: Snapshots['snapshot']
+let stored: StoredAnswers
 let closeSnapshots: Snapshots['close'] | undefined
 let operations: Operation[]
 const callers: Caller[] = []
@@ -83,13 +87,13 @@ before(async () => {
   await world.shop.host.service.stopWorkers()
   ;({ snapshot, close: closeSnapshots } = await openSnapshots(world))
   const answer = await fetch(`${world.shop.host.baseUrl}/openapi.json`)
-  const { paths } = (await answer.json()) as {
-    paths: Record<string, Record<string, { operationId: string; 'x-permission': string }>>
-  }
+  const document = (await answer.json()) as OpenApi
+  stored = await openStoredAnswers(world, document)
+  const { paths } = document
   operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...{ id: operation.operationId, method: method.toUpperCase(), path },
-      permission: operation['x-permission'],
+      permission: operation['x-permission'] ?? '',
     })),
   )
 })
@@ -118,9 +122,12 @@ function pathOf({ id, path }: Operation, { params = {}, query = {} }: Made): str
   return search === '' ? filled : `${filled}?${search}`
 }
 
-function send(operation: Operation, caller: Caller, made: Made): Promise<Answer> {
+function send(operation: Operation, caller: Caller, made: Made, key?: string): Promise<Answer> {
   const body = made.body ?? (operation.method === 'GET' || operation.method === 'DELETE' ? undefined : {})
-  return caller.client.call(operation.method, pathOf(operation, made), body, caller.headers)
+  return caller.client.call(operation.method, pathOf(operation, made), body, {
+    ...caller.headers,
+    ...(key !== undefined && { 'idempotency-key': key }),
+  })
 }
 
 type Refusal = { status: number; code: string | RegExp }
@@ -291,14 +298,18 @@ async function trySome(operation: Operation, one: Case, some: readonly Caller[])
   for (const scene of scenes) prepared.push({ scene, made: await one.make(scene) })
   const start = await snapshot()
   const sent: Sent[] = []
+  const wrong: string[] = []
   for (const { scene, made } of prepared) {
-    const answer = await send(operation, scene.caller, made)
-    sent.push({ name: `${scene.caller.name} ${operation.id}`, scene, made, answer })
+    const name = `${scene.caller.name} ${operation.id}`
+    const key = operation.method === 'POST' ? newId() : undefined
+    const answer = await send(operation, scene.caller, made, key)
+    sent.push({ name, scene, made, answer })
+    if (key !== undefined && answer.status === 200) wrong.push(...(await stored.wrongIn(operation.id, answer, key)))
   }
   const end = await snapshot()
   const changed = changedTables(start, end)
   const names = some.map(({ name }) => name).join(', ')
-  const wrong = sent.flatMap((each) => wrongIn(operation, each))
+  wrong.push(...sent.flatMap((each) => wrongIn(operation, each)))
   if (operation.method === 'GET' && changed.length > 0)
     wrong.push(`${names} ${operation.id}: reading changed ${changed}`)
   if (operation.method !== 'GET' && !one.silent && affectedTables(start, end).length === 0)
@@ -327,6 +338,12 @@ test('every documented operation has its case, and asks for the row that the cas
   const writes = operations.filter(({ method }) => method !== 'GET').flatMap(({ id, permission }) => [id, permission])
   assert.deepEqual(
     Object.keys(UNLOCKED).filter((name) => !writes.includes(name)),
+    [],
+    'exceptions that nothing needs',
+  )
+  const posts = operations.filter(({ method }) => method === 'POST').map(({ id }) => id)
+  assert.deepEqual(
+    Object.keys(STORED_APART).filter((id) => !posts.includes(id) || !CASES[id]),
     [],
     'exceptions that nothing needs',
   )

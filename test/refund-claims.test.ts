@@ -34,8 +34,8 @@ after(async () => {
   await node?.stop()
 })
 
-const name = (refund: RefundData, txHash: string): Promise<Answer<RefundData>> =>
-  operator.post(`refunds/${refund._id}/transaction`, { txHash })
+const name = (refund: RefundData, txHash: string, key?: string): Promise<Answer<RefundData>> =>
+  operator.post(`refunds/${refund._id}/transaction`, { txHash }, key === undefined ? {} : { 'idempotency-key': key })
 
 async function startRefund(to: string): Promise<RefundData> {
   const order = await createPaid(shop)
@@ -204,10 +204,25 @@ test('a settlement is not cancelled while a transaction whose naming was cut sho
   await shop.host.db.run(sql`delete from claimed_transactions where tx_hash = ${right}`)
   await beginNaming(first, wrong, to)
   await freed(() => admin.post(`settlements/${first._id}/cancel`))
-  assert.equal((await name(refund, wrong)).data.status, 'settled')
+  const settled = await name(refund, wrong, 'settled')
+  assert.equal(settled.data.status, 'settled', 'what became of it in the same request')
+  assert.equal((await name(refund, wrong, 'settled')).text, settled.text)
   const { _id } = await create()
   await admin.post(`settlements/${_id}/approve`)
-  assert.equal((await admin.post<{ status: string }>(`settlements/${_id}/paid`, { txHash: right })).data.status, 'paid')
+  const report = () =>
+    admin.post<{ status: string }>(`settlements/${_id}/paid`, { txHash: right }, { 'idempotency-key': 'paid' })
+  await shop.host.db.run(sql`
+    create function fail() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`)
+  await shop.host.db.run(sql`
+    create trigger fail before update on settlements for each row when (new.status = 'paid') execute function fail()`)
+  const reported = await report()
+  await shop.host.db.run(sql`drop function fail cascade`)
+  assert.deepEqual([reported.status, reported.data?.status], [200, 'approved'], 'named, and not yet booked')
+  assert.equal((await report()).text, reported.text)
+  await eventually(
+    () => admin.get<{ status: string }>(`settlements/${_id}`),
+    ({ data }) => data.status === 'paid',
+  )
 })
 
 test('what a person was asked to send is not sent by a node with the keys, whatever they name and whether it is cut short', async () => {

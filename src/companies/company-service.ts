@@ -338,6 +338,7 @@ export async function approveCompany(deps: CompanyDeps, context: RequestContext,
       const data = { name: manager.firstName, company: company.name }
       await mailer.send(tx, { to: manager.email, lang: manager.lang as Lang, kind: 'companyApproved', data })
     }
+    await context.remember(tx, viewCompany(deps, approved))
     const entry = { action: 'company.approve', companyId: id, object: `company:${id}` }
     await audit.write(tx, context, entry)
     return approved

@@ -13,6 +13,7 @@ import type { RefundDeps } from './refund-deps.ts'
 import { findPaymentOf, isHandedOver } from './refund-jobs.ts'
 import { isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
+import { rememberRefund } from './refund-views.ts'
 import { findAnswering } from './waiting/account-wait.ts'
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
@@ -100,7 +101,7 @@ export async function settleByHand(
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus, isByHand: true })
     await noticeToldRefunds(deps, tx, current)
     if (file) await keepProof(deps, tx, current, { ...file, by })
-    await context.remember(tx, null)
+    await rememberRefund(deps, tx, context, current)
     const detail = { refundId: current.id, reference, statement, ...(file && proofAuditFacts(file)) }
     const { companyId } = current
     await deps.audit.write(tx, context, {

@@ -14,9 +14,11 @@ import { goesToAddress } from './destination/address-proof.ts'
 import { noticeToldRefunds } from './foreign/foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
+import type { RefundLinks } from './refund-link.ts'
 import { isRefundPolled, type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
 import { bookingOf, isPaidOnChain, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
+import { rememberRefund } from './refund-views.ts'
 
 /** Submitted without an answer, and only a callback could report on it: a person checks with the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
@@ -99,7 +101,14 @@ export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { providerStatus: string } & (
-    | { status: 'rejected'; by: RequestContext; vanished: readonly string[] | null; hold: string | null }
+    | {
+        status: 'rejected'
+        by: RequestContext
+        vanished: readonly string[] | null
+        hold: string | null
+        /** Stores the answer to the request that asks. */
+        remember?(tx: Tx): Promise<void>
+      }
     | { status: 'refused'; channel: string; reference: string | null }
   ),
 ): Promise<void> {
@@ -149,8 +158,10 @@ export async function dropRefund(
       const trigger = order.refundedUnits > 0n ? 'dropRefundPart' : 'dropRefund'
       await deps.transition(tx, order, { trigger, actor: decidedBy, requestId: null })
     }
-    if (news.status === 'rejected')
+    if (news.status === 'rejected') {
+      await news.remember?.(tx)
       await writeRefundAudit(deps, tx, news.by, { refund, action: 'refund.reject', more: { reason: providerStatus } })
+    }
     // a provider that refuses what it never took has it in no total
     const wasTaken = news.status === 'rejected' || (news.reference ?? refund.providerReference) !== null
     await noticeToldRefunds(deps, tx, refund, wasTaken ? refund.units : undefined)
@@ -158,7 +169,11 @@ export async function dropRefund(
 }
 
 /** Approves a refund. @throws OBJECT_CONFLICT, UNAUTHORIZED */
-export async function approveRefund(deps: RefundDeps, key: Refund, context: RequestContext): Promise<void> {
+export async function approveRefund(
+  deps: RefundDeps & { links: RefundLinks },
+  key: Refund,
+  context: RequestContext,
+): Promise<void> {
   await deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, key.companyId)
     const { order, refund } = await lockRefundWithOrder(tx, key)
@@ -174,6 +189,7 @@ export async function approveRefund(deps: RefundDeps, key: Refund, context: Requ
     const nextCheckAt = status === 'ready' ? now : null
     await updateRefund(tx, refund, { status, decidedBy: nameOf(context), askedByMail, emailBy, nextCheckAt }, now)
     if (status === 'needs_address') await deps.askForAddress(tx, order, { ...refund, requestId: null }, email)
+    await rememberRefund(deps, tx, context, refund)
     await writeRefundAudit(deps, tx, context, { refund: { ...refund, emailBy }, action: 'refund.approve' })
   })
 }

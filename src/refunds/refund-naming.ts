@@ -3,12 +3,14 @@ import type { Queryable, Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { followClaimed, listVanished, missingChainWords, NAMING_MS } from '../ledger/claims.ts'
+import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { dropRefund, findRefundHold } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport, findPaymentOf, isPayable, refundRequestOf } from './refund-jobs.ts'
 import { type Refund, updateRefund } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, withChainOf } from './refund-settle.ts'
+import { rememberRefund } from './refund-views.ts'
 import { wakeRefundUnpolled } from './waiting/wake-queries.ts'
 
 /* A person says which transaction paid a refund, or rejects it. */
@@ -30,7 +32,7 @@ export function readTxHash(hash: string): string {
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */
 export async function reportTransaction(
-  deps: RefundDeps,
+  deps: MispaymentRefundDeps,
   refund: Refund,
   txHash: string,
   context: RequestContext,
@@ -70,6 +72,7 @@ export async function reportTransaction(
         { status: 'submitted', txHash, byHand: true, accountGoneAt: null, nextCheckAt: now },
         now,
       )
+    await rememberRefund(deps, tx, context, current)
     await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   }
   const claim = { companyId, network, txHash, causeId, toAddress }
@@ -77,6 +80,7 @@ export async function reportTransaction(
   const isWithdrawn = (q: Queryable) => deps.isPayoutOver(q, causeId)
   const report = await followClaimed(deps.db, claim, { actor: context.actor, isWithdrawn, begin, check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
+  await deps.db.tx((tx) => rememberRefund(deps, tx, context, refund))
 }
 
 /** The named transactions that cannot pay it; null: its chain is not set up here. */
@@ -93,12 +97,13 @@ async function listVanishedOf(deps: RefundDeps, refund: Refund): Promise<string[
  * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transactions, or what left
  */
 export async function rejectRefund(
-  deps: RefundDeps,
+  deps: MispaymentRefundDeps,
   refund: Refund,
   reason: string,
   by: RequestContext,
 ): Promise<void> {
   const hold = await findRefundHold(deps, refund)
   const vanished = await listVanishedOf(deps, refund)
-  await dropRefund(deps, refund, { status: 'rejected', by, vanished, hold, providerStatus: reason })
+  const remember = (tx: Tx) => rememberRefund(deps, tx, by, refund)
+  await dropRefund(deps, refund, { status: 'rejected', by, vanished, hold, providerStatus: reason, remember })
 }

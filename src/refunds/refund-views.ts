@@ -1,15 +1,19 @@
+import type { Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
 import { PERMISSIONS } from '../http/permissions.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import type { Static } from '../kernel/schema.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { payoutMessageFor } from '../screening/screening-words.ts'
 import { listWriters, type Writer } from '../users/maker-queries.ts'
 import { addressMessage, sameAddress } from './destination/address-proof.ts'
-import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
-import { findMerchant, type ListedRefund, type Refund } from './refund-queries.ts'
+import type { RefundLinks } from './refund-link.ts'
+import { findMerchant, findRefund, type ListedRefund, type Refund } from './refund-queries.ts'
 import type { RefundSchema } from './refund-schemas.ts'
+
+type ViewDeps = { db: Queryable; links: RefundLinks }
 
 /**
  * Whether this actor may start refunds, and so hands the payer's link over. Whoever only reads refunds could answer
@@ -25,7 +29,7 @@ function mayRefund({ role, scopes }: Actor): boolean {
  * The link and message for the payer while the destination is open. A link that was mailed to the payer is shown to no
  * one else; otherwise whoever started the refund could answer for the payer.
  */
-function viewQuestion({ links }: MispaymentRefundDeps, actor: Actor, refund: Refund, code: string) {
+function viewQuestion({ links }: ViewDeps, actor: Actor, refund: Refund, code: string) {
   const { status, proposedAddress, askedByMail } = refund
   if (status !== 'needs_address') return { addressUrl: null, addressMessage: null }
   return {
@@ -70,12 +74,12 @@ function emailWriterOf({ emailBy, address, addressProof }: Refund): string | nul
 }
 
 /** The people and keys that stand behind these refunds, for whoever may confirm them. */
-function listWritersOf({ db }: MispaymentRefundDeps, actor: Actor, refunds: readonly Refund[]) {
+function listWritersOf({ db }: ViewDeps, actor: Actor, refunds: readonly Refund[]) {
   const names = refunds.flatMap((refund) => [proposerOf(refund), emailWriterOf(refund)]).filter((by) => by !== null)
   return names.length > 0 && mayRefund(actor) ? listWriters(db, names) : new Map<string, Writer>()
 }
 
-const describeRefund = (deps: MispaymentRefundDeps, actor: Actor, refund: Refund, known: Known): RefundView => ({
+const describeRefund = (deps: ViewDeps, actor: Actor, refund: Refund, known: Known): RefundView => ({
   ...viewQuestion(deps, actor, refund, known.code),
   _id: refund.id,
   orderId: refund.orderId,
@@ -110,24 +114,33 @@ const describeRefund = (deps: MispaymentRefundDeps, actor: Actor, refund: Refund
   settledAt: refund.settledAt?.toISOString() ?? null,
 })
 
-export async function viewRefund(deps: MispaymentRefundDeps, actor: Actor, refund: Refund): Promise<RefundView> {
+/**
+ * Stores the refund as this transaction leaves it as the answer to the request; after the last change of the refund.
+ */
+export async function rememberRefund(
+  { links }: Pick<ViewDeps, 'links'>,
+  tx: Tx,
+  context: RequestContext,
+  { id }: Pick<Refund, 'id'>,
+): Promise<void> {
+  const refund = await findRefund(tx, id)
+  if (!refund) throw new Error(`the refund ${id} was not stored`)
+  await context.remember(tx, await viewRefund({ db: tx, links }, context.actor, refund))
+}
+
+export async function viewRefund(deps: ViewDeps, actor: Actor, refund: Refund): Promise<RefundView> {
   const { db } = deps
-  const [order, { name: company }, proof, writers] = await Promise.all([
-    findOrderById(db, refund.companyId, refund.orderId),
-    findMerchant(db, refund.companyId),
-    findProof(db, refund),
-    listWritersOf(deps, actor, [refund]),
-  ])
+  // one after another: within a transaction they share its connection
+  const order = await findOrderById(db, refund.companyId, refund.orderId)
+  const { name: company } = await findMerchant(db, refund.companyId)
+  const proof = await findProof(db, refund)
+  const writers = await listWritersOf(deps, actor, [refund])
   if (!order) throw new Error(`a refund without its order ${refund.orderId}`)
   const { code, shortCode } = order
   return describeRefund(deps, actor, refund, { code, shortCode, company, proof, writers })
 }
 
-export async function viewRefunds(
-  deps: MispaymentRefundDeps,
-  actor: Actor,
-  rows: readonly ListedRefund[],
-): Promise<RefundView[]> {
+export async function viewRefunds(deps: ViewDeps, actor: Actor, rows: readonly ListedRefund[]): Promise<RefundView[]> {
   const [files, writers] = await Promise.all([listProofs(deps.db, rows), listWritersOf(deps, actor, rows)])
   const proofs = new Map(files.map((proof) => [proof.refundId, proof]))
   return rows.map((row) => {

@@ -167,7 +167,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
     },
     async (request) => {
       await userOfActor(db, actorOf(request))
-      return ok(await twoFactor.setup(actorOf(request)))
+      return ok(await twoFactor.setup(contextOf(request)))
     },
   )
   const Codes = Type.Object({

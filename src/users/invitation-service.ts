@@ -8,7 +8,7 @@ import type { Lang } from '../kernel/lang.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import { findCompanyName } from './registration-queries.ts'
 import { isReplaceable } from './replaceable.ts'
-import { COMPANY_ROLES, isInvited, NO_PASSWORD, TWO_FACTOR_ROLES, type User } from './user.ts'
+import { COMPANY_ROLES, isInvited, NO_PASSWORD, TWO_FACTOR_ROLES, type User, viewUser } from './user.ts'
 import * as queries from './user-queries.ts'
 import {
   applyChange,
@@ -108,6 +108,7 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
     } else await insertInvited(tx, body, { id, companyId, isOver: holder !== null, madeBy: actor.id, at })
     const user = await readAgain(tx, id)
     await hooks.sendInvitation(tx, user, { inviter, company: company?.name ?? 'Comptoir' })
+    await context.remember(tx, viewUser(user))
     const before = known && known.role !== user.role ? { roleBefore: known.role } : {}
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.invite'), detail: { role: user.role, ...before } })
     return user

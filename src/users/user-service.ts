@@ -12,7 +12,15 @@ import { filterText } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { updateUserMaker } from './maker-queries.ts'
 import { chooseSaleMails } from './sale-mail-choice.ts'
-import { COMPANY_ROLES, isApplicant, isReplaced, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
+import {
+  COMPANY_ROLES,
+  isApplicant,
+  isReplaced,
+  TWO_FACTOR_ROLES,
+  type User,
+  type UserCompany,
+  viewUser,
+} from './user.ts'
 import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
@@ -205,6 +213,7 @@ export async function approveUser(deps: UserDeps, context: RequestContext, id: s
     const data = { name: user.firstName, company: user.company?.name ?? '' }
     await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'accountApproved', data })
     const approved = await readAgain(tx, id)
+    await context.remember(tx, viewUser(approved))
     await deps.audit.write(tx, context, entryOf(user, 'user.approve'))
     return approved
   })
@@ -307,6 +316,7 @@ export async function resetTwoFactor(deps: UserDeps, context: RequestContext, id
   await deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
     await deps.hooks.endSessions(tx, id, 'second factor reset')
+    await context.remember(tx, null)
     await deps.hooks.resetTwoFactor(tx, user, context)
   })
 }

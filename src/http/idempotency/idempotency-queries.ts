@@ -49,7 +49,10 @@ export async function findIdempotencyKey(
     where company_id = ${companyId} and scope = ${scope} and key = ${key}`)
 }
 
-/** Stores the response in the transaction of the effect. Zero rows: the claim was taken over meanwhile. */
+/**
+ * Stores the response in the transaction of the effect. A request whose effect goes on in a second transaction stores
+ * again what has become of it. Zero rows: the claim was taken over meanwhile.
+ */
 export async function updateIdempotencyResponse(
   q: Queryable,
   { companyId, scope, key }: IdempotencyKey,
@@ -58,7 +61,7 @@ export async function updateIdempotencyResponse(
   return q.run(sql`
     update idempotency_keys set response = ${done.response}, locked_until = null
     where company_id = ${companyId} and scope = ${scope} and key = ${key}
-      and claimed_by = ${done.claimedBy} and response is null`)
+      and claimed_by = ${done.claimedBy}`)
 }
 
 export async function releaseIdempotencyKey(

@@ -5,7 +5,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { newId } from '../../kernel/ids.ts'
 import { openHmac, type Vault } from '../../kernel/vault.ts'
 import { type Actor, sees } from '../actor.ts'
-import { ok } from '../envelope.ts'
+import { ok, type Success } from '../envelope.ts'
 import * as queries from './idempotency-queries.ts'
 
 export const IDEMPOTENCY_RETENTION_MS = 48 * HOUR
@@ -20,6 +20,8 @@ export type Claim = queries.IdempotencyKey & {
   earlierFingerprints: readonly string[]
   claimedBy: string
   stored: string | null
+  /** As the route's schema says, so that a stored response holds no field that the schema does not name. */
+  serialize(answer: Success<unknown>): string
   /** How the response is stored: in plain text, or encrypted when it holds a secret. */
   write(response: string): string
 }
@@ -101,6 +103,7 @@ function openReadClaim(vault: Vault): ReadClaim {
       ...{ fingerprint, earlierFingerprints },
       claimedBy: newId(),
       stored: null,
+      serialize: JSON.stringify,
       write: (response) => response,
     }
   }
@@ -124,7 +127,7 @@ export const replay = (reply: FastifyReply, response: string): FastifyReply =>
 /** Stores the response under a claimed key; see `RequestContext.remember`. */
 export async function rememberAnswer(claim: Claim | null, tx: Tx, data: unknown): Promise<void> {
   if (!claim) return
-  const response = JSON.stringify(ok(data))
+  const response = claim.serialize(ok(data))
   const written = { claimedBy: claim.claimedBy, response: claim.write(response) }
   const changed = await queries.updateIdempotencyResponse(tx, claim, written)
   if (changed === 0) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
@@ -158,6 +161,7 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
     })
     if (taken) {
       if (request.routeOptions.config.sealAnswer) claim.write = (response) => vault.seal(response, SEALED)
+      claim.serialize = reply.getSerializationFunction('200') ?? claim.serialize
       request.claim = claim
       return false
     }
@@ -172,7 +176,11 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
     claimKey(request, reply).then((answered) => answered || done(), done)
   })
   const storeAnswer = async (claim: Claim, reply: FastifyReply, payload: unknown): Promise<unknown> => {
-    if (claim.stored !== null) return claim.stored
+    if (claim.stored !== null) {
+      // a step after the commit may have failed: the effect stands, and repetitions are told so
+      reply.code(200)
+      return claim.stored
+    }
     const good = reply.statusCode >= 200 && reply.statusCode < 300 && typeof payload === 'string'
     const response = good ? claim.write(payload) : ''
     if (good) await queries.updateIdempotencyResponse(db, claim, { claimedBy: claim.claimedBy, response })

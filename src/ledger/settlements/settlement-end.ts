@@ -37,6 +37,7 @@ import {
   type Left,
   lockIn,
   ONE_MAKER,
+  rememberSettlement,
   requestOf,
   type SettlementDeps,
   type SettlementReport,
@@ -129,7 +130,7 @@ export async function reportSettlementPaid(
   context: RequestContext,
   id: string,
   txHash: string,
-): Promise<void> {
+): Promise<SettlementView> {
   const { actor } = context
   if (!/^0x[0-9a-f]{64}$/.test(txHash))
     throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
@@ -156,6 +157,7 @@ export async function reportSettlementPaid(
       now,
     )
     if (settlement.releasedAt === null) await updateSettlementReleased(tx, settlement, now)
+    await rememberSettlement(tx, context, settlement)
     const other = left && {
       asked: formatDecimal(settlement.units, 6),
       left: formatDecimal(left.units, 6),
@@ -171,6 +173,7 @@ export async function reportSettlementPaid(
   // another one of its own payout may have paid it
   const paid = { ...report, txHash: report.txHash ?? txHash }
   if (report.outcome === 'settled') await settlePaid(deps, { ...key, byHand: true, txHash }, paid)
+  return deps.db.tx((tx) => rememberSettlement(tx, context, key))
 }
 
 /** It was accepted when it was named. */

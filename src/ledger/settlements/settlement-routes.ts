@@ -159,9 +159,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
     },
     async (request) => {
       const txHash = request.body.txHash.toLowerCase()
-      await reportSettlementPaid(deps, contextOf(request), request.params.id, txHash)
-      const actor = actorOf(request)
-      return ok(viewSettlement(await findReachableSettlement(deps, actor, request.params.id), actor))
+      return ok(await reportSettlementPaid(deps, contextOf(request), request.params.id, txHash))
     },
   )
   app.post(

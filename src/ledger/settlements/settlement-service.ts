@@ -205,6 +205,19 @@ export async function createSettlement(
   })
 }
 
+/** Stores the settlement, as this transaction leaves it, as the answer to the request. */
+export async function rememberSettlement(
+  tx: Tx,
+  context: RequestContext,
+  { companyId, id }: Pick<Settlement, 'companyId' | 'id'>,
+): Promise<SettlementView> {
+  const settlement = await lockSettlement(tx, companyId, id)
+  if (!settlement) throw new Error(`settlement ${id} was not stored`)
+  const view = viewSettlement(settlement, context.actor)
+  await context.remember(tx, view)
+  return view
+}
+
 /** Stores the response for repeated requests and records who decided. */
 export async function finish(
   deps: SettlementDeps,
@@ -212,10 +225,7 @@ export async function finish(
   context: RequestContext,
   { settlement: { companyId, id }, action }: { settlement: Pick<Settlement, 'companyId' | 'id'>; action: string },
 ): Promise<SettlementView> {
-  const settlement = await lockSettlement(tx, companyId, id)
-  if (!settlement) throw new Error(`settlement ${id} was not stored`)
-  const view = viewSettlement(settlement, context.actor)
-  await context.remember(tx, view)
+  const view = await rememberSettlement(tx, context, { companyId, id })
   const { amount, address, network, status } = view
   const detail = { settlementId: id, amount, address, network, status }
   await deps.audit.write(tx, context, { companyId, action, object: `settlement:${id}`, detail })

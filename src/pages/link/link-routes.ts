@@ -133,6 +133,7 @@ const claimOf = (link: StaticLink, nonce: string, amount: string): Claim => ({
   earlierFingerprints: [],
   claimedBy: newId(),
   stored: null,
+  serialize: JSON.stringify,
   write: (response) => response,
 })
 

@@ -12,10 +12,11 @@ import { findPayment } from '../../payments/payment-queries.ts'
 import { findPaymentOf, readUnits } from '../refund-amount.ts'
 import { writeRefundAudit } from '../refund-audit.ts'
 import type { RefundDeps } from '../refund-deps.ts'
-import type { LinkKind } from '../refund-link.ts'
+import type { LinkKind, RefundLinks } from '../refund-link.ts'
 import { findNextNumber, findRefund, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
 import { readReturned } from '../refund-records.ts'
 import { lockRefundWithOrder } from '../refund-settle.ts'
+import { rememberRefund } from '../refund-views.ts'
 import { type AddressProof, addressMessage, goesToAddress, noAddressWords, type RefundFacts } from './address-proof.ts'
 import { findDestination, readWanted, type Wanted } from './refund-destination.ts'
 
@@ -31,7 +32,7 @@ async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund:
  * @throws OBJECT_CONFLICT, VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED, UNAUTHORIZED
  */
 export async function setRefundAddress(
-  deps: RefundDeps,
+  deps: RefundDeps & { links: RefundLinks },
   key: Refund,
   wanted: Wanted & { address: string },
   context: RequestContext,
@@ -65,6 +66,7 @@ export async function setRefundAddress(
     const written = { emailBy: emailBy ?? refund.emailBy }
     const changed = { ...refund, ...written, address, proposedAddress, proposedBy, confirmedBy, addressProof }
     if (asks && isNew) await deps.askForAddress(tx, order, { ...changed, requestId: null }, email)
+    await rememberRefund(deps, tx, context, refund)
     await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })
   })
 }

@@ -4,13 +4,13 @@ import { type Actor, actorOf } from '../../http/actor.ts'
 import { Envelope, type ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
-import type { RefundDeps } from '../refund-deps.ts'
+import type { MispaymentRefundDeps } from '../mispayment-refund.ts'
 import type { Refund } from '../refund-queries.ts'
 import { RefundSchema } from '../refund-schemas.ts'
 import { PROOF_BODY_BYTES, type ProofFile, ProofText, readProof } from './proof-file.ts'
 import { addProof, openProof } from './proof-service.ts'
 
-type ProofApiDeps = Pick<RefundDeps, 'db' | 'clock' | 'audit'> & {
+type ProofApiDeps = Pick<MispaymentRefundDeps, 'db' | 'clock' | 'audit' | 'links'> & {
   /** @throws OBJECT_NOT_FOUND for another company’s */
   findReachable(actor: Actor, id: string): Promise<Refund>
   answer(request: FastifyRequest, refund: Refund): Promise<ReturnType<typeof ok<Static<typeof RefundSchema>>>>

@@ -3,7 +3,9 @@ import type { Tx } from '../../db/db.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { RefundDeps } from '../refund-deps.ts'
+import type { RefundLinks } from '../refund-link.ts'
 import { lockRefund, type Refund } from '../refund-queries.ts'
+import { rememberRefund } from '../refund-views.ts'
 import { type ProofFile, proofAuditFacts } from './proof-file.ts'
 import { findProofBytes, insertProof } from './proof-queries.ts'
 
@@ -21,7 +23,12 @@ export async function keepProof(
 }
 
 /** Adds the file to a refund that was settled by hand. @throws OBJECT_CONFLICT */
-export async function addProof(deps: ProofDeps, context: RequestContext, refund: Refund, file: ProofFile) {
+export async function addProof(
+  deps: ProofDeps & { links: RefundLinks },
+  context: RequestContext,
+  refund: Refund,
+  file: ProofFile,
+): Promise<void> {
   const { companyId, id } = refund
   const { actor } = context
   await deps.db.tx(async (tx) => {
@@ -30,7 +37,7 @@ export async function addProof(deps: ProofDeps, context: RequestContext, refund:
     if (!current?.settledByHand)
       throw new AppError('OBJECT_CONFLICT', { message: 'Only a refund that was settled by hand takes a proof.' })
     await keepProof(deps, tx, current, { ...file, by: `${actor.kind}:${actor.id}` })
-    await context.remember(tx, null)
+    await rememberRefund(deps, tx, context, current)
     const detail = proofAuditFacts(file)
     await deps.audit.write(tx, context, { companyId, action: 'refund.proof_added', object: `refund:${id}`, detail })
   })

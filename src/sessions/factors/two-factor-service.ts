@@ -18,7 +18,7 @@ import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode,
 
 export type TwoFactor = {
   /** Creates a secret for an authenticator app; it takes effect once `enable` gets a code of it. */
-  setup(actor: Actor): Promise<{ otpauthUri: string; qrSvg: string }>
+  setup(context: RequestContext): Promise<{ otpauthUri: string; qrSvg: string }>
   /** @returns ten recovery codes, shown this once. @throws INVALID_OTP */
   enable(context: RequestContext, otp: string): Promise<{ recoveryCodes: string[] }>
   /** Ten new recovery codes; the old ones stop working. */
@@ -78,13 +78,16 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     await queries.deleteRecoveryCodes(tx, user.id)
   }
   return {
-    setup: (actor) =>
+    setup: (context) =>
       db.tx(async (tx) => {
+        const { actor } = context
         const user = await userOf(tx, actor)
         checkMayEnrol(actor, user, clock())
         const secret = newTotpSecret()
         await queries.updateTotpPending(tx, user.id, vault.seal(secret, totpContext(user.id)))
-        return enrolmentOf(secret, user.email)
+        const enrolment = enrolmentOf(secret, user.email)
+        await context.remember(tx, enrolment)
+        return enrolment
       }),
     enable: (context, otp) =>
       db.tx(async (tx) => {
@@ -101,6 +104,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         await queries.updateTotpEnabled(tx, user.id, { step, at })
         const recoveryCodes = await storeCodes(tx, user.id)
         if (actor.sessionId !== null) await sessions.confirmSecondFactor(tx, actor.sessionId, at)
+        await context.remember(tx, { recoveryCodes })
         const mail = { kind: 'authenticatorAdded', data: { name: user.firstName } } as const
         await changes.added(tx, user, context, { action: 'two-factor.enable', mail })
         return { recoveryCodes }
@@ -113,6 +117,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
           throw new AppError('OBJECT_CONFLICT', { message: 'Enrol an authenticator app first: POST /auth/2fa/setup.' })
         }
         const recoveryCodes = await storeCodes(tx, user.id)
+        await context.remember(tx, { recoveryCodes })
         const facts = { companyId: companyIdOf(user), object: `user:${user.id}` }
         await audit.write(tx, context, { action: 'two-factor.renew-codes', ...facts })
         return { recoveryCodes }

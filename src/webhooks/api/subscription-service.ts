@@ -142,6 +142,7 @@ export async function activateNextSecret(
     await lockActor(tx, actor, account.id)
     if ((await queries.activateNextWebhookSecret(tx, account.id, sealed)) === 0) throw otherPrepared()
     await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.activate-secret' })
+    await context.remember(tx, null)
   })
   await delay(SECRET_AGE_MS)
   return null
