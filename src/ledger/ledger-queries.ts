@@ -167,9 +167,7 @@ export type EntryRow = {
  * before an open one that began after it.
  */
 export async function findNextTransaction(q: Queryable): Promise<bigint> {
-  const { next } = await q.one<{ next: bigint }>(
-    sql`select pg_current_xact_id()::text::bigint as next`,
-  )
+  const { next } = await q.one<{ next: bigint }>(sql`select pg_current_xact_id()::text::bigint as next`)
   return next
 }
 
