@@ -8,7 +8,8 @@ import { zipFile } from '../src/orders/export/export-zip.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const SHARED = {
-  'Comptoir.php': 'sdk/php/Comptoir.php',
+  // not Comptoir.php, which is comptoir.php of the WooCommerce module where names know no case
+  'ComptoirClient.php': 'sdk/php/Comptoir.php',
   'ShopOrder.php': 'plugins/shared/ShopOrder.php',
   'ShopPayment.php': 'plugins/shared/ShopPayment.php',
   'ShopPayments.php': 'plugins/shared/ShopPayments.php',

@@ -41,7 +41,10 @@ test('both zips hold the module, the client and the shared part', async () => {
       '-r',
       `foreach (['woocommerce', 'prestashop'] as $name)
         (new PharData("${folder}/comptoir-$name.zip"))->extractTo('${folder}/all');
-      foreach (glob('${folder}/all/*/{*,controllers/front/*,upgrade/*}.php', GLOB_BRACE) as $file) {
+      $files = glob('${folder}/all/*/{*,controllers/front/*,upgrade/*}.php', GLOB_BRACE);
+      // a shop's disk may know no case
+      if (array_unique(array_map('strtolower', $files)) !== array_map('strtolower', $files)) exit(2);
+      foreach ($files as $file) {
         passthru('php -l ' . escapeshellarg($file), $code); if ($code !== 0) exit(1);
       }`,
     ])
@@ -56,9 +59,9 @@ const beside = (folder: string): string => `
   require '${join(import.meta.dirname, '../sdk/php/Comptoir.php')}';
   foreach (['woocommerce' => 'comptoir', 'prestashop' => 'comptoirpay'] as $name => $module) {
     (new PharData("${folder}/comptoir-$name.zip"))->extractTo('${folder}/all');
-    require "${folder}/all/$module/Comptoir.php";
+    require "${folder}/all/$module/ComptoirClient.php";
     require "${folder}/all/$module/ShopPayments.php";
-    foreach (glob("${folder}/all/$module/{Comptoir,Shop*}.php", GLOB_BRACE) as $file) {
+    foreach (glob("${folder}/all/$module/{ComptoirClient,Shop*}.php", GLOB_BRACE) as $file) {
       foreach (PhpToken::tokenize(file_get_contents($file)) as $token) {
         $isBare = $token->id === T_STRING && (class_exists($token->text, false) || interface_exists($token->text, false));
         $isBare && (new ReflectionClass($token->text))->isInternal() && print("$token->text ");

@@ -6,7 +6,7 @@ if (!defined('_PS_VERSION_')) {
     exit;
 }
 
-require_once __DIR__ . '/Comptoir.php';
+require_once __DIR__ . '/ComptoirClient.php';
 require_once __DIR__ . '/ShopPayments.php';
 require_once __DIR__ . '/ComptoirLog.php';
 require_once __DIR__ . '/ComptoirOrders.php';

@@ -13,7 +13,7 @@ declare(strict_types=1);
 
 defined('ABSPATH') || exit;
 
-require_once __DIR__ . '/Comptoir.php';
+require_once __DIR__ . '/ComptoirClient.php';
 require_once __DIR__ . '/ShopPayments.php';
 
 const COMPTOIR_LOOK = 'comptoir_look';
