@@ -28,7 +28,7 @@ export type PaymentView = {
   moneyNetwork: Network | null
   /** Null also where its payer is not sent any more. */
   instructions: Instructions | null
-  /** Where its payer was sent before: money may be under way that nobody sees. Null: nowhere, or is still sent there. */
+  /** Where its payer was sent before: unseen money may be under way. Null: nowhere, or is still sent there. */
   formerTo: string | null
   /** Its link works once, so a fresh one is made when the payer presses the button. */
   singleUseLink: boolean
