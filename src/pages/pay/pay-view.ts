@@ -370,6 +370,10 @@ function languages(view: PayView, { language, basePath, kept }: PageContext, fra
     : languageSwitch(language, path, { code, ...kept })
 }
 
+/** Nothing is to be chosen or known first; whoever was sent elsewhere before may have paid there. */
+const hasOneWay = ({ situation, choices, identity, payment }: PayView): boolean =>
+  situation === 'choose' && choices.length === 1 && !identity && (payment?.formerTo ?? null) === null
+
 /** The whole page. @param said error code of the payer's last step */
 export function renderPage(read: PayView, page: PageContext, language: Lang, said: string | null): Html {
   const askedOn = isAskedOn(read, said)
@@ -381,8 +385,7 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
     view.open &&
     (page.walletNetworks.length > 0 || view.payment?.network != null) &&
     html` data-wallet="${page.basePath}${WALLET_SCRIPT_PATH}?lang=${language}"`
-  const auto =
-    view.situation === 'choose' && view.choices.length === 1 && !view.identity && said === null && html` data-auto="1"`
+  const auto = hasOneWay(view) && said === null && html` data-auto="1"`
   const fragment = renderFragment(view, page)
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problemText(texts, problem)}</p>`}
