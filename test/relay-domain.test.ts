@@ -51,6 +51,11 @@ test('a token that is upgraded to another version is signed for under that one, 
   proxy.heal()
   time.nowMs += MINUTE
   assert.equal((await relay.domain()).version, '2')
+  // what was read last counts while the chain is away
+  proxy.faults.status = 503
+  time.nowMs += MINUTE
+  assert.equal((await relay.domain()).version, '2')
+  proxy.heal()
   // at once, where the token refuses what was signed under the earlier one
   isBefore()
   time.nowMs += MINUTE

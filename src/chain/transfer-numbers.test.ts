@@ -31,7 +31,30 @@ test('a log keeps its number when an earlier one is found later, also when only 
     [5, 0, 50n],
   ])
   assert.deepEqual(number(known, [found('A', 3, 4n)]), [[3, 1, 4n]])
-  assert.deepEqual(number(known, [found('A', 3, 50n)]), [[3, 1, 50n]], 'of one amount')
+  assert.deepEqual(number(known, [found('A', 3, 50n), found('A', 5, 50n)]), [
+    [3, 1, 50n],
+    [5, 0, 50n],
+  ])
+})
+
+test('a log that an endpoint places elsewhere in its block is no further one', () => {
+  assert.deepEqual(number([[0, 'A', 5, 50n]], [found('A', 9, 50n)]), [[9, 0, 50n]])
+  const known: Row[] = [
+    [0, 'A', 3, 4n],
+    [1, 'A', 5, 50n],
+  ]
+  assert.deepEqual(
+    number(known, [found('A', 5, 4n), found('A', 7, 50n)]),
+    [
+      [5, 0, 4n],
+      [7, 1, 50n],
+    ],
+    'each at the place of another one',
+  )
+  assert.deepEqual(number(known, [found('A', 9, 50n), found('A', 11, 50n)]), [
+    [9, 1, 50n],
+    [11, 2, 50n],
+  ])
 })
 
 test('in another block, a log takes the number of the row that says the same, else the lowest that is free', () => {

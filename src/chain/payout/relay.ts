@@ -195,21 +195,34 @@ type Domain = { name: string; version: string }
 /** The token is upgraded in place, and may sign under another version afterwards. */
 const DOMAIN_MS = MINUTE
 
-/** What payers sign for the token, kept for a minute. */
+/** What payers sign for the token, kept for a minute; while the chain cannot be asked, what was read last. */
 function openTokenDomain({ rpc, network, clock }: Pick<RelayDeps, 'rpc' | 'network' | 'clock'>) {
   let kept: { answer: Promise<Domain>; askedAt: number } | undefined
+  let last: Domain | undefined
   const forget = (): void => {
     kept = undefined
+    last = undefined
+  }
+  const readFresh = async (): Promise<Domain> => {
+    const before = last
+    try {
+      last = await readDomain(rpc, network)
+      return last
+    } catch (error) {
+      if (!before) throw error
+      return before
+    }
   }
   return {
+    /** The token refused what was signed for it. */
     forget,
-    /** @throws RpcError, NetworkMismatch */
+    /** @throws RpcError, NetworkMismatch if it was never read */
     read(): Promise<Domain> {
       if (kept && isYounger(kept.askedAt, DOMAIN_MS, clock())) return kept.answer
-      const answer = readDomain(rpc, network)
+      const answer = readFresh()
       kept = { answer, askedAt: clock() }
       answer.catch(() => {
-        if (kept?.answer === answer) forget()
+        if (kept?.answer === answer) kept = undefined
       })
       return answer
     },

@@ -186,21 +186,21 @@ async function readRequirements(
     ({ minUnits }) => units >= minUnits,
   )
   if (chains.length === 0) throw new AppError('CHANNEL_NOT_AVAILABLE', { message: TOO_LITTLE })
-  return Promise.all(
+  const maxTimeoutSeconds = Math.max(30, Math.min(MAX_TIMEOUT_SECONDS, seconds))
+  const read = await Promise.allSettled(
     chains.map(
       async ({ chainId, token, domain }): Promise<Requirements> => ({
-        ...{
-          scheme: 'exact',
-          network: `eip155:${chainId}`,
-          amount: String(units),
-          asset: token,
-          payTo,
-        },
-        maxTimeoutSeconds: Math.max(30, Math.min(MAX_TIMEOUT_SECONDS, seconds)),
+        ...{ scheme: 'exact', network: `eip155:${chainId}`, amount: String(units), asset: token, payTo },
+        maxTimeoutSeconds,
         extra: await domain(),
       }),
     ),
   )
+  // a chain that cannot be asked keeps nobody from paying on another one, unless it is the one that was named
+  const accepts = read.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const failed = (network === null ? read : read.slice(0, 1)).find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected' && (network !== null || accepts.length === 0)) throw failed.reason
+  return accepts
 }
 
 /**
