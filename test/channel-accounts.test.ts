@@ -340,6 +340,7 @@ test('callbacks name whatever company they like: of those with nothing of their 
   const clock = (): number => now
   const channels = openChannelAccounts({
     ...{ db, vault, clock, live: false, provider: {}, wallet: undefined, mostPlain: 10, onFault: assert.fail },
+    isChainRead: assert.fail,
     supervision: { clock, sink: () => {}, count: () => {} },
   })
   const isPlain = async (): Promise<boolean> => (await channels.of(companyId)) === channels.operator

@@ -108,6 +108,16 @@ test('a payer is not sent to a chain that was taken out of the settings, and get
     const shown = await read(code)
     assert.doesNotMatch(shown, /id="address"|ethereum:|class="code"|data-auto/)
     assert.match(shown, /&quot;closed&quot;:true/, 'what was sent there is told')
+    // while another node, with other settings, reads it
+    for (const isLeased of [true, false]) {
+      await db.run(sql`
+        insert into chain_heads (chain_id, lease_owner, lease_until)
+        values (${gone}, 'other', now() + make_interval(mins => ${isLeased ? 1 : -1}))
+        on conflict (chain_id) do update set lease_until = excluded.lease_until`)
+      const asked = await fetch(`${config.payUrl}/pay/read?network=${gone}`)
+      const isRemoved = asked.ok && 'removed' in ((await asked.json()) as object)
+      assert.deepEqual([isRemoved, (await read(code)).includes(`id="address"`)], [!isLeased, isLeased], code)
+    }
     const end = sql`update orders set expires_at = now() - interval '1 second' where code = ${code}`
     await db.run(end)
     const { status } = await eventually(
