@@ -350,6 +350,14 @@ test('a transfer on a network that the service reads no more: the payer reads wh
   }
 })
 
+test('a page that sends nobody to an address any more, whose network is read, follows what this browser sent there', async () => {
+  const kept = new Map<string, string>()
+  await openPage({ blocked: false, receipt: noReceipt, kept }).pay()
+  const page = openPage({ blocked: false, receipt: noReceipt, kept, asked: { ...PAY, closed: true } })
+  await page.pass(20_000)
+  assert.deepEqual([page.hidden(), page.words()], [true, ['Sending', '']])
+})
+
 test('a page whose network has no wallets any more, in a browser that sent nothing, offers none', async () => {
   const page = openPage({ blocked: false, receipt: noReceipt, asked: { ...PAY, closed: true } })
   assert.deepEqual([page.hidden(), page.words()], [false, []])
