@@ -339,8 +339,8 @@ test('callbacks name whatever company they like: of those with nothing of their 
   let now = 1
   const clock = (): number => now
   const channels = openChannelAccounts({
-    ...{ db, vault, clock, live: false, provider: {}, wallet: undefined, mostPlain: 10, onFault: assert.fail },
-    supervision: { clock, sink: () => {}, count: () => {} },
+    ...{ db, vault, clock, live: false, provider: {}, wallet: undefined, mostPlain: 10 },
+    ...{ onFault: assert.fail, isChainRead: assert.fail, supervision: { clock, sink: () => {}, count: () => {} } },
   })
   const isPlain = async (): Promise<boolean> => (await channels.of(companyId)) === channels.operator
   assert.equal(await isPlain(), true)

@@ -23,6 +23,11 @@ before(async () => {
 })
 after(() => shop?.stop())
 
+/** Whoever may have paid at an address that is shown no more reads so, and a wallet's script tells what it sent. */
+const isToldOf = (page: string, to: string): boolean =>
+  page.includes(`Do not send anything to ${to} (`) &&
+  page.includes('do not pay again: contact') &&
+  page.includes('&quot;closed&quot;:true')
 const newAddress = (): string => getAddress(`0x${randomBytes(20).toString('hex')}`)
 const asPool = (...addresses: string[]) => ({ MODE: 'pool', ADDRESSES: addresses.join(',') })
 async function save(settings: Record<string, string>): Promise<void> {
@@ -90,7 +95,8 @@ for (const where of ['here', 'on another node'])
     else await saveElsewhere()
     // another node learns it at its next look
     const ms = where === 'here' ? 5000 : 40_000
-    await page.shows((state) => !state.includes(order.to.slice(-8)) && state.includes('Choose how to pay'), ms)
+    const isAsked = (state: string): boolean => state.includes('id="address"') || state.includes('ethereum:')
+    await page.shows((state) => !isAsked(state) && state.includes('Choose how to pay') && isToldOf(state, order.to), ms)
     await other.shows((state) => !state.includes(part.to.slice(-8)) && !state.includes('id="amount"'))
     await Promise.all([page.close(), other.close()])
   })
@@ -107,7 +113,17 @@ test('a payer is not sent to a chain that was taken out of the settings, and get
     await db.run(sql`update payments set network = ${gone} where deposit_address = ${to.toLowerCase()}`)
     const shown = await read(code)
     assert.doesNotMatch(shown, /id="address"|ethereum:|class="code"|data-auto/)
-    assert.match(shown, /&quot;closed&quot;:true/, 'what was sent there is told')
+    assert.ok(isToldOf(shown, to), shown)
+    // while another node, with other settings, reads it
+    for (const isLeased of [true, false]) {
+      await db.run(sql`
+        insert into chain_heads (chain_id, lease_owner, lease_until)
+        values (${gone}, 'other', now() + make_interval(mins => ${isLeased ? 1 : -1}))
+        on conflict (chain_id) do update set lease_until = excluded.lease_until`)
+      const asked = await fetch(`${config.payUrl}/pay/read?network=${gone}`)
+      const isRemoved = asked.ok && 'removed' in ((await asked.json()) as object)
+      assert.deepEqual([isRemoved, (await read(code)).includes(`id="address"`)], [!isLeased, isLeased], code)
+    }
     const end = sql`update orders set expires_at = now() - interval '1 second' where code = ${code}`
     await db.run(end)
     const { status } = await eventually(
@@ -124,8 +140,20 @@ test('a payer is not sent to a chain that was taken out of the settings, and get
       on conflict (chain_id) do update set block_at = excluded.block_at`)
     assert.equal(await isShownUnread(db, order, chains), false)
     assert.match(await read(code), /name="requote"/)
+    assert.match(await read(code), new RegExp(`Do not send anything to ${to} `), 'before a fresh rate')
     await db.run(sql`delete from chain_heads where chain_id = ${gone}`)
   }
+})
+
+test('a payer whose shop has withdrawn its wallet reads where nothing is to be sent any more, in every language', async () => {
+  await save(asPool(newAddress()))
+  const { code, to } = await place()
+  const removed = await manager.call('DELETE', 'channel-accounts/crypto')
+  assert.equal(removed.status, 200, removed.text)
+  const read = async (lang: string) => (await fetch(`${shop.host.config.payUrl}/pay?code=${code}&lang=${lang}`)).text()
+  assert.ok(isToldOf(await read('en'), to))
+  for (const lang of ['de', 'fr', 'es', 'it'])
+    assert.match(await read(lang), new RegExp(`<p class="note goods">[^<]+${to}`))
 })
 
 test('the page of a wallet asks how far its chain has been read, and of one that is read no more gets that', async () => {

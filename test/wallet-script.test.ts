@@ -269,6 +269,44 @@ test('a transfer whose receipt the page never sees is offered again only once th
   }
 })
 
+test('the three minutes begin when the wallet has sent, however long the payer took in it', async () => {
+  const kept = new Map<string, string>()
+  const wallet = Promise.withResolvers<string>()
+  const page = openPage({
+    blocked: false,
+    receipt: noReceipt,
+    kept,
+    more: { eth_sendTransaction: () => wallet.promise },
+  })
+  await page.pay()
+  await page.pass(240_000)
+  wallet.resolve('0xhash')
+  await page.pass(20_000)
+  assert.deepEqual(page.words(), ['Sending', ''])
+  await page.pass(150_000)
+  assert.deepEqual(page.words(), ['Sending', ''])
+  const later = openPage({ blocked: false, receipt: noReceipt, kept, startMs: 410_000 })
+  assert.deepEqual(later.words(), ['Sending', ''], 'in a page that opens now')
+  await page.pass(30_000)
+  assert.deepEqual(page.words(), ['retry', 'Slow', ''])
+})
+
+test('a payer whose order asks for another sum on the same network waits until it is read, on another one does not', async () => {
+  const kept = new Map<string, string>()
+  let read: Read = { block: 1e9, ageMs: 600_000 }
+  const page = openPage({ blocked: false, receipt: noReceipt, kept, read: () => read })
+  await page.pay()
+  page.ask({ ...PAY, units: '900000' })
+  await page.pass(200_000)
+  assert.deepEqual(page.words(), ['Slow', ''], 'it is behind')
+  const asked = { ...PAY, to: `0x${'7'.repeat(40)}`, chain: 2 }
+  const other = openPage({ blocked: false, receipt: noReceipt, kept, startMs: 10_000, asked, read: () => read })
+  assert.deepEqual(other.words(), ['retry', 'Slow', ''])
+  read = { block: 1e9, ageMs: 2000 }
+  await page.pass(20_000)
+  assert.deepEqual(page.words(), ['retry', 'Slow', ''])
+})
+
 test('what was signed has lapsed only once the chain is read past the moment at which it ran out', async () => {
   const at = 1_800_000_000_000
   const kept = new Map([[key, JSON.stringify({ ...PAY, hash: '0xhash', at, until: at + 660_000 })]])
@@ -310,6 +348,14 @@ test('a transfer on a network that the service reads no more: the payer reads wh
     await page.pass(20_000)
     assert.equal(String(page.words()[0]), 'retry')
   }
+})
+
+test('a page that sends nobody to an address any more, whose network is read, follows what this browser sent there', async () => {
+  const kept = new Map<string, string>()
+  await openPage({ blocked: false, receipt: noReceipt, kept }).pay()
+  const page = openPage({ blocked: false, receipt: noReceipt, kept, asked: { ...PAY, closed: true } })
+  await page.pass(20_000)
+  assert.deepEqual([page.hidden(), page.words()], [true, ['Sending', '']])
 })
 
 test('a page whose network has no wallets any more, in a browser that sent nothing, offers none', async () => {

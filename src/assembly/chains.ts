@@ -21,7 +21,7 @@ import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { listCompaniesSettledAt } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
-import type { Db } from '../db/db.ts'
+import type { Db, Queryable } from '../db/db.ts'
 import { type Clock, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { isTransactionFollowed } from '../ledger/claim-queries.ts'
@@ -110,22 +110,31 @@ export const listWalletNetworks = (
 const LARGEST_ID = 2 ** 31 - 1
 
 /**
- * How far a chain is read and its payments know of it; null while they do not know all of it. A chain that this node's
- * settings do not name is read where another node has other settings, as while new ones reach all nodes.
+ * Whether any node reads a chain: this one, or another with other settings, as while new ones reach all nodes. Where
+ * nobody does, nobody learns what a payer sends.
  */
-export const openChainRead =
+export const openIsChainRead =
   (db: Db, chains: Chains) =>
-  async (chainId: number): Promise<ChainRead | null> => {
-    const isOurs = chains.some(({ network }) => network.chainId === chainId)
-    if (chainId > LARGEST_ID) return { removed: true }
-    const [{ number = null, lagSeconds = null, isLeased = false } = {}] = await listStandings(db, [chainId])
-    if (!isOurs && !isLeased) return { removed: true }
+  async (chainId: number, q: Queryable = db): Promise<boolean> => {
+    if (chains.some(({ network }) => network.chainId === chainId)) return true
+    if (chainId > LARGEST_ID) return false
+    const [standing] = await listStandings(q, [chainId])
+    return standing?.isLeased === true
+  }
+
+/** How far a chain is read and its payments know of it; null while they do not know all of it. */
+export const openChainRead = (db: Db, chains: Chains) => {
+  const isChainRead = openIsChainRead(db, chains)
+  return async (chainId: number): Promise<ChainRead | null> => {
+    if (!(await isChainRead(chainId))) return { removed: true }
+    const [{ number = null, lagSeconds = null } = {}] = await listStandings(db, [chainId])
     // what is read may wait behind others for its payment
     const isBehind = await hasChangesAfter(db, chainId, await findChainCursor(db, chainId))
     return number === null || lagSeconds === null || isBehind
       ? null
       : { block: Number(number), ageMs: Math.round(lagSeconds * SECOND) }
   }
+}
 
 /**
  * What a payer signed for an order and what was never submitted must not pay it after it ended, or beside another

@@ -13,7 +13,7 @@ import { networkOf } from '../http/address.ts'
 import { updateCounter } from '../http/limits/rate-limit-queries.ts'
 import { runningRequest } from '../http/tracing/tracing.ts'
 import { HOUR, SECOND } from '../kernel/clock.ts'
-import { type Chains, openOwnAddressFaults } from './chains.ts'
+import { type Chains, openIsChainRead, openOwnAddressFaults } from './chains.ts'
 import type { ServiceBase } from './service-base.ts'
 
 /** Stored for an hour, as a digest. */
@@ -80,6 +80,7 @@ export function openPaymentChannels(
     provider: config.provider,
     wallet: payable.length > 0 ? openCryptoChannel(wallet) : undefined,
     ownWallets,
+    isChainRead: openIsChainRead(db, chains),
     onFault: (companyId, channel, error) =>
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count },

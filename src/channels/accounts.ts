@@ -37,6 +37,8 @@ export type AccountDeps = {
   wallet: Channel | undefined
   /** Companies' own wallets; undefined if no chain is configured. */
   ownWallets?: OwnWallets | undefined
+  /** Whether any node reads a chain, also one that this node's settings do not name. */
+  isChainRead(chainId: number, q?: Queryable): Promise<boolean>
   supervision: Supervision
   /** How many companies without accounts or rules are cached; default 10 000. */
   mostPlain?: number
@@ -261,16 +263,15 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     return found
   }
 
-  /** On a chain that was taken out of the settings nobody reads what a payer sends. */
-  const isUnread = ({ channel, network }: ShownPayment): boolean =>
-    isReadWithoutAccount(channel) && network !== null && !wallet?.networks.includes(network)
+  const isUnread = async ({ channel, network }: ShownPayment, q?: Queryable): Promise<boolean> =>
+    isReadWithoutAccount(channel) && network !== null && !(await deps.isChainRead(network, q))
 
   return {
     operator,
     of: async (companyId, q) => (await load(companyId, q)).set,
     forPayment,
     async forPayer(payment, q) {
-      if (isUnread(payment)) return undefined
+      if (await isUnread(payment, q)) return undefined
       if (!payment.ownAccount || payment.channel !== ownWallet.id) return forPayment(payment, q)
       const { set } = await load(payment.companyId, q)
       const wallet = set.isOwn(ownWallet.id) ? set.find(ownWallet.id) : undefined

@@ -44,7 +44,7 @@ export type Channels = {
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
   /**
    * The same, if its payer may still be sent there: undefined also for a place that is not in the company's present
-   * wallet, whose payment is read all the same, and on a chain that is not set up, where nothing is read.
+   * wallet, whose payment is read all the same, and on a chain that no node reads.
    */
   forPayer(payment: ShownPayment, q?: Queryable): Promise<Channel | undefined>
   /** The health of every account that this node has opened, for the operator's metrics. */

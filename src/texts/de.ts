@@ -79,6 +79,8 @@ export const de: Texts = {
       `${amount} kamen über einen früheren Versuch oder zu spät und zählen hier nicht. ${merchant} sieht sie und kann sie zurückschicken.`,
     besideComing: (amount, merchant) =>
       `${amount} sind über einen früheren Versuch unterwegs. Bezahlen Sie sie nicht noch einmal: Sie zählen hier nicht, aber sobald sie ankommen, sieht ${merchant} sie und kann sie zurückschicken.`,
+    sentBefore: (place, merchant, code) =>
+      `Senden Sie nichts mehr an ${place}. Haben Sie das schon getan, zahlen Sie nicht noch einmal: Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} kamen bei ${channel} anders an als verlangt, etwa über ein anderes Netzwerk, und zählen hier nicht. ${merchant} sieht sie und entscheidet darüber.`,
     help: 'Ich habe bezahlt, aber es passiert nichts',

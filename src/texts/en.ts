@@ -77,6 +77,8 @@ export const en: Texts = {
       `${amount} came through an earlier attempt or too late, so they do not count here. ${merchant} sees them and can send them back.`,
     besideComing: (amount, merchant) =>
       `${amount} are on their way through an earlier attempt. Do not pay them a second time: they do not count here, but once they arrive, ${merchant} sees them and can send them back.`,
+    sentBefore: (place, merchant, code) =>
+      `Do not send anything to ${place} any more. If you already have, do not pay again: contact ${merchant} and quote order ${code}.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} reached ${channel} in another way than asked for, such as on another network, so they do not count here. ${merchant} sees them and decides about them.`,
     help: 'I have paid, but nothing happens',

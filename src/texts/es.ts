@@ -76,6 +76,8 @@ export const es: Texts = {
       `${amount} han llegado por un intento anterior o demasiado tarde y no cuentan aquí. ${merchant} los ve y puede devolvérselos.`,
     besideComing: (amount, merchant) =>
       `${amount} están en camino por un intento anterior. No los pague otra vez: aquí no cuentan, pero en cuanto lleguen, ${merchant} los verá y podrá devolvérselos.`,
+    sentBefore: (place, merchant, code) =>
+      `No envíe nada más a ${place}. Si ya lo ha hecho, no pague otra vez: contacte con ${merchant} e indique el pedido ${code}.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} han llegado a ${channel} de otra forma que la pedida, por ejemplo por otra red, y no cuentan aquí. ${merchant} los ve y decide sobre ellos.`,
     help: 'He pagado, pero no pasa nada',

@@ -79,6 +79,8 @@ export const fr: Texts = {
       `${amount} sont arrivés par une tentative précédente ou trop tard : ils ne comptent pas ici. ${merchant} les voit et peut vous les renvoyer.`,
     besideComing: (amount, merchant) =>
       `${amount} sont en route par une tentative précédente. Ne les payez pas une seconde fois : ils ne comptent pas ici, mais dès leur arrivée, ${merchant} les voit et peut vous les renvoyer.`,
+    sentBefore: (place, merchant, code) =>
+      `N’envoyez plus rien à ${place}. Si vous l’avez déjà fait, ne payez pas de nouveau : contactez ${merchant} en citant la commande ${code}.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} sont arrivés chez ${channel} autrement que demandé, par exemple sur un autre réseau : ils ne comptent pas ici. ${merchant} les voit et décide de leur suite.`,
     help: 'J’ai payé, mais rien ne se passe',

@@ -77,6 +77,8 @@ export const it: Texts = {
       `${amount} sono arrivati da un tentativo precedente o troppo tardi e qui non contano. ${merchant} li vede e può restituirglieli.`,
     besideComing: (amount, merchant) =>
       `${amount} sono in arrivo da un tentativo precedente. Non li paghi di nuovo: qui non contano, ma appena arrivano ${merchant} li vede e può restituirli.`,
+    sentBefore: (place, merchant, code) =>
+      `Non invii più nulla a ${place}. Se l’ha già fatto, non paghi di nuovo: contatti ${merchant} indicando l’ordine ${code}.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} sono arrivati a ${channel} in modo diverso da quello richiesto, per esempio su un’altra rete, e qui non contano. ${merchant} li vede e decide che cosa farne.`,
     help: 'Ho pagato, ma non succede nulla',

@@ -72,6 +72,8 @@ export type PayTexts = {
   beside: (amount: string, merchant: string) => string
   /** The same while it is on its way at its provider. */
   besideComing: (amount: string, merchant: string) => string
+  /** Where its payer was sent before, who may have paid there. @param place the address, and its network if known */
+  sentBefore: (place: string, merchant: string, code: string) => string
   /** Money that reached the current channel, which does not count it. */
   uncredited: (amount: string, channel: string, merchant: string) => string
   help: string

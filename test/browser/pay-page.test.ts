@@ -358,7 +358,7 @@ test('a signature that the token refuses, no coin for the fee, and a payment tha
   await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
   await page.evaluate(`for (const [name, text] of Object.entries(localStorage)) {
     const sent = JSON.parse(text)
-    localStorage.setItem(name, JSON.stringify({ ...sent, at: sent.at - 181_000 }))
+    localStorage.setItem(name, JSON.stringify({ ...sent, sentAt: sent.sentAt - 181_000 }))
   }`)
   await page.reload()
   await page.getByText('has not included your payment yet. Do not pay again').waitFor()

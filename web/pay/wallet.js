@@ -58,9 +58,11 @@
 
   const keyOf = ({ code }) => `comptoir:sent:${code}`
   const placeOf = ({ to, token, units, chain, name, explorer }) => ({ to, token, units, chain, name, explorer })
+  const isOtherChain = (asked, { chain = asked.chain }) => chain !== asked.chain
   /** The order asks for no such transfer any more: a fresh price, another network, or a part that came meanwhile. */
-  const isElsewhere = (asked, sent) =>
-    sent.to !== asked.to || sent.units !== asked.units || (sent.chain ?? asked.chain) !== asked.chain
+  const isElsewhere = (asked, sent) => sent.to !== asked.to || sent.units !== asked.units || isOtherChain(asked, sent)
+  /** The wallet may take minutes to answer; `at` is when it was asked, the only time that earlier versions keep. */
+  const sentAtOf = ({ sentAt, at }) => sentAt ?? at
   /**
    * A transaction of a smart account is in a block also where what it was asked to do has failed. A log of the token
    * tells, whoever sent the transaction; some wallets give no logs, or an empty list.
@@ -93,8 +95,8 @@
     return read !== undefined && (block ? read.block >= block : read.at > minedAt)
   }
   /** What came within three minutes of sending is counted, and the service is not behind with what came since. */
-  const isReadUntilNow = ({ chain, at }) =>
-    isRead({ chain, minedAt: at + SLOW_MS }) && readOf({ chain }).ageMs <= SLOW_MS
+  const isReadUntilNow = (sent) =>
+    isRead({ chain: sent.chain, minedAt: sentAtOf(sent) + SLOW_MS }) && readOf(sent).ageMs <= SLOW_MS
   /** By now the order has counted what is in a block, and asks for what is then missing. */
   const isCounted = (sent) => (sent.mined || sent.empty) && Date.now() - (sent.minedAt ?? 0) > SLOW_MS && isRead(sent)
   /** What this page could not give the browser to keep: blocked, or full. */
@@ -170,7 +172,7 @@
     // the order still asks for the same: what is in the block, if it is still there, has not paid it
     if (sent.mined || sent.empty) return isCounted(sent)
     if (sent.until) return Date.now() > sent.until && isRead({ chain: sent.chain, minedAt: sent.until })
-    return isElsewhere(asked, sent) || isReadUntilNow(sent)
+    return isOtherChain(asked, sent) || isReadUntilNow(sent)
   }
   /** What the payer reads about it: a key of the words, its values, whether it warns. */
   const wordsOf = (sent) => {
@@ -183,7 +185,7 @@
     if (sent.empty || isCounted(sent)) return ['uncounted', values, true]
     if (sent.mined) return ['sent', values]
     if (sent.until && mayRetry(asked, sent)) return ['lapsed', values, true]
-    if (!isElsewhere(asked, sent) && Date.now() - sent.at < SLOW_MS) return ['sending', values]
+    if (!isElsewhere(asked, sent) && Date.now() - sentAtOf(sent) < SLOW_MS) return ['sending', values]
     const isUsable = sent.until && Date.now() <= sent.until
     return isUsable ? ['underway', { ...values, time: clockTime(sent.until) }, true] : ['slow', values, true]
   }
@@ -225,11 +227,11 @@
     return button
   }
 
-  /** When it should have been counted, or could no longer come; at once where the payer may pay elsewhere. */
+  /** When it should have been counted, or could no longer come; at once where the payer may pay on another network. */
   function dueAtOf(asked, sent) {
-    const { mined, empty, minedAt = 0, until, at } = sent
+    const { mined, empty, minedAt = 0, until } = sent
     if (mined || empty) return minedAt + SLOW_MS
-    return until ?? (isElsewhere(asked, sent) ? 0 : at + SLOW_MS)
+    return until ?? (isOtherChain(asked, sent) ? 0 : sentAtOf(sent) + SLOW_MS)
   }
   /** Nothing else tells when what was sent should have been counted. */
   let redrawing
@@ -371,7 +373,7 @@
     tell('confirming')
     try {
       const hash = await ask('eth_sendTransaction', [{ from, to: asked.token, data, value: '0x0' }])
-      return { ...mark, hash }
+      return { ...mark, hash, sentAt: Date.now() }
     } catch (error) {
       const isNoFee = codeOf(error) !== REJECTED && coins === 0n && saysNoFee(error)
       const stop = isNoFee ? new Stop('noFee') : stopOf(error, 'unsure')

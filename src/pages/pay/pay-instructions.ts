@@ -30,17 +30,27 @@ function walletCodes(uri: string, address: string, { texts }: PageContext): Html
 }
 
 function wallet(view: PayView, payment: PaymentView, { language, payUrl, walletNetworks }: PageContext): Html | null {
-  const network = walletNetworks.find(({ chainId }) => chainId === payment.network?.id)
-  const to = payment.instructions?.toAddress ?? (network ? null : payment.formerTo)
-  if (!to || payment.network === null) return null
+  const { network, instructions, formerTo, missing } = payment
+  const to = instructions?.toAddress ?? formerTo
+  if (!to || network === null) return null
   const { code, shop, shortCode } = view
-  const asked = { ...{ code, language, payUrl, to, shop, shortCode }, missing: payment.missing }
-  return network ? walletPanel(network, asked) : closedWalletPanel(payment.network, asked)
+  const asked = { code, language, payUrl, to, shop, shortCode, missing }
+  const payable = formerTo === null ? walletNetworks.find(({ chainId }) => chainId === network.id) : undefined
+  return payable ? walletPanel(payable, asked) : closedWalletPanel(network, asked)
 }
 
-/** What this browser's wallet sent on a network that is read no more, beside the other ways to pay. */
-export const closedWallet = (view: PayView, page: PageContext): Html | null =>
-  view.payment?.formerTo != null ? wallet(view, view.payment, page) : null
+/** Whether other ways are offered, or will be, to a payer who was sent to a place before and may have paid there. */
+const mayHaveSent = ({ situation, requote, payment }: PayView): boolean =>
+  payment?.formerTo != null && (situation === 'choose' || situation === 'unavailable' || requote)
+
+/** What such a payer reads before the other ways, and what this browser's wallet sent there. */
+export function sentBefore(view: PayView, page: PageContext): Html | null {
+  const { payment, shop, shortCode, open } = view
+  if (!payment?.formerTo || !mayHaveSent(view)) return null
+  const { formerTo: to, network } = payment
+  const told = page.texts.sentBefore(network ? `${to} (${network.name})` : to, shop.name, shortCode)
+  return html`<p class="note goods">${told}</p>${open && wallet(view, payment, page)}`
+}
 
 /** The payer of a provider that sends to our address has paid there by wallet before, or may do so with the rest. */
 const MAY_SEND: readonly Situation[] = ['partly', 'wrongToken']

@@ -16,7 +16,7 @@ import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
 import { IDENTITY_FORM, identityForm, identityQuestions, isAnswering, postedAs } from './identity-form.ts'
 import { factsOf, showUsdc } from './pay-facts.ts'
 import { askBack, contact, helpBox, searchForm } from './pay-help.ts'
-import { closedWallet, instructions, testWallet } from './pay-instructions.ts'
+import { instructions, sentBefore, testWallet } from './pay-instructions.ts'
 import type { PaymentView } from './pay-money.ts'
 import {
   backTo,
@@ -76,7 +76,7 @@ function changing(view: PayView, page: PageContext): Html | null {
 const choose: Part = (view, page) =>
   view.identity
     ? html`${identityForm(view, view.identity, page)}${cancelling(view, page)}`
-    : html`${busy(view, page)}${closedWallet(view, page)}${words(view, page, false)}${ways(view, page)}${cancelling(view, page)}`
+    : html`${busy(view, page)}${words(view, page, false)}${ways(view, page)}${cancelling(view, page)}`
 
 const preparing: Part = (view, page) =>
   html`${busy(view, page)}${words(view, page, false)}${changing(view, page)}${cancelling(view, page)}`
@@ -278,7 +278,7 @@ export function renderFragment(view: PayView, page: PageContext): Html {
   const final = view.final && html` data-final="1"`
   const state = sdkStateOf(view, page.nowMs)
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}${moneyFacts(view, page)}>
-    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${partRefunds(view, page)}</div>`
+    ${headline(view, page)}${besideNote(view, page)}${sentBefore(view, page)}${PARTS[view.situation](view, page)}${partRefunds(view, page)}</div>`
 }
 
 /**

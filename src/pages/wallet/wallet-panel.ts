@@ -48,7 +48,7 @@ const helpOf = ({ shop, shortCode }: Asked) => ({
   ...(shop.supportPhone !== null && { phone: shop.supportPhone }),
 })
 
-/** For a network on which no wallet can pay any more: the script only says what this browser sent there. */
+/** For a place to which no wallet can pay any more: the script only says what this browser sent there. */
 export function closedWalletPanel({ id: chain, name }: { id: number; name: string }, asked: Asked): Html {
   const { code, to, missing } = asked
   const facts = { code, chain, name, to, units: String(missing.units), closed: true, ...helpOf(asked) }
