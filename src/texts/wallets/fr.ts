@@ -13,7 +13,7 @@ export const fr: WalletTexts = {
   uncounted:
     'Votre transaction est sur {network}, mais votre paiement n’est pas arrivé à cette commande. Ne payez pas de nouveau, sauf si votre portefeuille signale un échec.',
   unread:
-    'Vous avez envoyé {sum} USDC sur {network} à {to}, mais l’opérateur de cette boutique ne lit plus {network} : cette page ne peut donc pas confirmer votre paiement. Ne payez pas de nouveau. Contactez {shop} en citant la commande {order} et votre transaction.',
+    'Vous avez envoyé {sum} USDC sur {network} à {to}, mais cette boutique ne lit plus {network} : cette page ne peut donc pas confirmer votre paiement. Ne payez pas de nouveau. Contactez {shop} en citant la commande {order} et votre transaction.',
   retry: 'Échec dans mon portefeuille : payer de nouveau',
   underway:
     'Le paiement que vous avez signé est encore en route vers {network} et peut être débité jusqu’à {time}. Ne payez pas de nouveau avant.',
