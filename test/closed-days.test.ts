@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
 import { type Db, openDb, raw, sql } from '../src/db/db.ts'
 import { monthsBefore } from '../src/http/calendar.ts'
-import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { HOUR } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { openBooks } from '../src/ledger/books.ts'
 import { closeDays } from '../src/ledger/days/close-days.ts'
@@ -14,10 +13,9 @@ import { insertJournal, listBalancesBetween } from '../src/ledger/ledger-queries
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { setLongSnapshot } from '../src/ledger/ledger-verify-queries.ts'
 import { listMonths } from '../src/ledger/overview/fee-queries.ts'
-import { openStatement, readLedger } from '../src/ledger/statement.ts'
 import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { allowHistoryChanges, updateOrderAge } from '../src/operator/order-age-queries.ts'
-import { bookAt, compareSums, DAY_MS, instantOf, leg } from './harness/booked-days.ts'
+import { bookAt, compareSums, DAY_MS, instantOf, leg, OLD_NODE } from './harness/booked-days.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { randomBelow } from './harness/random.ts'
 import { scaled } from './harness/scale.ts'
@@ -76,13 +74,6 @@ async function compareOften(count: number): Promise<void> {
   for (let compared = 0; compared < count; compared += 1) await compareSums(db, companyId, random, SPAN)
 }
 
-/** A payment of 1000 units as a node of the earlier version writes it, which knows nothing of closed days. */
-const OLD_NODE = `with journal as (
-    insert into ledger_journals (company_id, id, kind, cause_id, order_id, at) values ($1, $2, 'payment', $2, null, $3)
-    on conflict (company_id, kind, cause_id) do nothing returning company_id, id)
-  insert into ledger_entries (company_id, journal_id, account, asset, units)
-  select company_id, id, account, 'USDC', units
-  from journal, (values ('payer_clearing', 1000), ('company_payable', -990), ('fees', -10)) as l (account, units)`
 const bookOld = (at: string) => other.query(OLD_NODE, [companyId, newId(), at])
 
 const owedUntil = async (to: string): Promise<bigint | undefined> =>
@@ -418,72 +409,4 @@ test('the command that verifies the books names a wrong sum where all else is ri
     await fresh.close()
     await drop()
   }
-})
-
-const isoOf = (ms: number): string => new Date(ms).toISOString()
-const OPEN_END = { from: null, to: null, isFinal: false }
-
-test('a statement waits for a booking that is being committed, and says until when it is final', async () => {
-  const nowMs = Date.now()
-  await other.query('begin')
-  await bookOld(isoOf(nowMs))
-  const read = async () => {
-    const period = { ...OPEN_END, to: new Date(nowMs + 1) }
-    const { finalUntil, lines } = await openStatement({ db, clock: Date.now }, companyId, period)
-    let text = ''
-    for await (const line of lines) text += line
-    return { finalUntil, text }
-  }
-  const reading = read()
-  await sleep(300)
-  await other.query('commit')
-  const { finalUntil, text } = await reading
-  assert.equal(text.match(/,payment,/g)?.length, 3)
-  assert.ok(finalUntil.getTime() < nowMs - 10 * MINUTE)
-})
-
-test('all pages end when the first was read, and final periods that follow each other hold each booking once', async () => {
-  const nowMs = Date.now()
-  for (const minutes of [20, 18, 5]) await bookOld(isoOf(nowMs - minutes * MINUTE))
-  const read = async (clockMs: number, period: object, cursor: string | null, limit: number) => {
-    const deps = { db, clock: () => clockMs }
-    const answer = await readLedger(deps, companyId, { ...OPEN_END, ...period }, { cursor, limit })
-    const times = answer.entries.filter(({ account }) => account === 'fees').map(({ at }) => Date.parse(at) - nowMs)
-    const closing = answer.balances.find(({ account }) => account === 'fees')?.closing
-    return { ...answer, minutes: times.map((ms) => ms / MINUTE), closing }
-  }
-  const first = await read(nowMs, {}, null, 2)
-  await bookOld(isoOf(nowMs + MINUTE))
-  const second = await read(nowMs + 20 * MINUTE, {}, first.nextCursor, 2)
-  assert.deepEqual([first.minutes, second.minutes, second.nextCursor], [[-20, -18], [-5], null])
-  assert.deepEqual([first.finalUntil, second.finalUntil], [isoOf(nowMs - 15 * MINUTE), isoOf(nowMs - 15 * MINUTE)])
-  assert.equal(second.closing, first.closing)
-  const [early, late] = [await read(nowMs, { isFinal: true }, null, 9), nowMs + 20 * MINUTE]
-  const next = await read(late, { from: new Date(early.finalUntil), isFinal: true }, null, 9)
-  assert.deepEqual(
-    [early.minutes, next.minutes],
-    [
-      [-20, -18],
-      [-5, 1],
-    ],
-  )
-  const ended = await read(late, { to: new Date(nowMs - 19 * MINUTE) }, null, 9)
-  assert.equal(ended.finalUntil, isoOf(nowMs - 19 * MINUTE), 'a period that ended long ago is final to its end')
-})
-
-test('balances, bookings and what would be paid out are of one moment', async () => {
-  await bookOld(isoOf(Date.now() - SECOND))
-  await other.query('begin')
-  await other.query('lock table orders in access exclusive mode')
-  const reading = readLedger({ db, clock: Date.now }, companyId, OPEN_END, { cursor: null, limit: 9 })
-  const waiting = () =>
-    db.maybe(sql`select 1 from pg_locks where relation = 'orders'::regclass and not granted
-      and database = (select oid from pg_database where datname = current_database())`)
-  while (!(await waiting())) await sleep(5)
-  await bookOld(isoOf(Date.now() - SECOND))
-  await other.query('commit')
-  const { balances, entries, payout } = await reading
-  assert.equal(balances.find(({ account }) => account === 'company_payable')?.closing, '-0.000990')
-  assert.equal(entries.filter(({ account }) => account === 'company_payable').length, 1)
-  assert.equal(payout.owed, '0.000990')
 })

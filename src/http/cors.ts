@@ -3,7 +3,7 @@ import type { MethodsAt } from './route-table.ts'
 
 const EXPOSED = [
   ...['x-request-id', 'retry-after', 'content-disposition', 'link', 'comptoir-ignored', 'comptoir-next-cursor'],
-  ...['idempotency-replayed', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'],
+  ...['x-final-until', 'idempotency-replayed', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'],
 ].join(', ')
 const PREFLIGHT_SECONDS = 600
 

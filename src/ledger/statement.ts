@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../db/db.ts'
 import { guardCell } from '../http/csv.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { EXPONENTS, formatDecimal, isAsset } from '../kernel/money.ts'
 import {
   type EntryRow,
@@ -30,14 +30,14 @@ type Ends = {
 
 /**
  * A booking has its time before it is committed, so the end of a period that has just ended, or has not, may grow.
- * @param isBound whether bookings after the reading are left out, so that all its pages end at one moment
+ * @param boundMs leaves out bookings from then on, so that all pages of the reading end; null: none
  */
-function endsOf({ from, to, isFinal }: Period, readAtMs: number, isBound: boolean): Ends {
+function endsOf({ from, to, isFinal }: Period, readAtMs: number, boundMs: number | null): Ends {
   const toMs = to?.getTime() ?? Number.POSITIVE_INFINITY
   const finalMs = Math.max(from?.getTime() ?? 0, Math.min(toMs, readAtMs - LONGEST_BOOKING_MS))
   const finalUntil = new Date(finalMs)
   if (isFinal) return { from, to: finalUntil, finalUntil }
-  return { from, to: isBound ? new Date(Math.min(toMs, readAtMs + 1)) : to, finalUntil }
+  return { from, to: boundMs === null ? to : new Date(Math.min(toMs, boundMs)), finalUntil }
 }
 
 /** The last journal of a page, and when the first page was read: all pages end there. */
@@ -62,11 +62,11 @@ export async function readLedger(
   period: Period,
   page: { cursor: string | null; limit: number },
 ) {
-  const nowMs = clock()
   const place = page.cursor === null ? null : readCursor(page.cursor)
   const firstReadAtMs = place?.readAtMs ?? null
-  const readAtMs = Math.min(firstReadAtMs ?? nowMs, nowMs)
-  const { from, to, finalUntil } = endsOf(period, readAtMs, firstReadAtMs !== null)
+  // by the clock that read the first page, also where this node's is behind it
+  const readAtMs = firstReadAtMs ?? clock()
+  const { from, to, finalUntil } = endsOf(period, readAtMs, firstReadAtMs === null ? null : readAtMs + 1)
   const { balances, entries, payout } = await db.tx(async (tx) => {
     await setOneMoment(tx)
     return {
@@ -130,6 +130,9 @@ function lineOf(entry: EntryRow): string {
 /** The longest wait for what is being committed, and how often it is looked at. */
 const [WAIT_MS, PAUSE_MS] = [2000, 20]
 
+/** More than the clocks of two nodes differ: what others have booked by now may have a later time than this node's. */
+const SKEW_MS = MINUTE
+
 /** Waits until what was being written is committed; not for long, because other writers of the database count too. */
 async function waitForOpen(db: Db): Promise<void> {
   const next = await findNextTransaction(db)
@@ -148,7 +151,8 @@ export async function openStatement(
 ): Promise<{ finalUntil: Date; lines: AsyncGenerator<string> }> {
   const isOver = period.to !== null && period.to.getTime() <= clock() - LONGEST_BOOKING_MS
   if (!isOver && !period.isFinal) await waitForOpen(db)
-  const { finalUntil, ...ends } = endsOf(period, clock(), true)
+  const readAtMs = clock()
+  const { finalUntil, ...ends } = endsOf(period, readAtMs, readAtMs + SKEW_MS)
   return { finalUntil, lines: streamLines(db, companyId, ends) }
 }
 

@@ -106,3 +106,11 @@ export const compareSums = (
     await compareBalances(tx, companyId, from, to)
     await compareMonths(tx, companyId, span.firstMs + span.days * DAY_MS, random)
   })
+
+/** A payment of 1000 units as a node of the earlier version writes it, which knows nothing of closed days. */
+export const OLD_NODE = `with journal as (
+    insert into ledger_journals (company_id, id, kind, cause_id, order_id, at) values ($1, $2, 'payment', $2, null, $3)
+    on conflict (company_id, kind, cause_id) do nothing returning company_id, id)
+  insert into ledger_entries (company_id, journal_id, account, asset, units)
+  select company_id, id, account, 'USDC', units
+  from journal, (values ('payer_clearing', 1000), ('company_payable', -990), ('fees', -10)) as l (account, units)`

@@ -107,7 +107,7 @@ export async function noteToldBeforeSending(deps: RefundDeps, tx: Tx, order: Ord
   if (payment && refunded !== null) await noteMoreThanSent(deps, tx, { order, payment, refunded })
 }
 
-/** Whether the provider told the transfer of a refund that a person had sent another way: its amount is known by that. */
+/** Whether the provider told the transfer of a refund that a person had sent another way: its amount is known then. */
 const isTransferTold = (tx: Tx, { companyId, id }: Payment, all: readonly Refund[]): Promise<boolean> =>
   hasDifference(tx, {
     ...{ companyId, source: 'providers' },
