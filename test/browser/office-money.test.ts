@@ -178,8 +178,7 @@ test('money that left the chain is no debt of the company, and is not taken off 
   const sums = async () => {
     const { email } = people.Manager
     const { page } = await enterOffice(browser, shop.host.baseUrl, { email, path: '/money', freshLogin: true })
-    await page.locator('dl dd').first().waitFor()
-    const said = (await page.locator('dl').first().innerText()).replace(/\s+/g, ' ')
+    const said = (await page.locator('dl', { hasText: 'Ready to pay out' }).innerText()).replace(/\s+/g, ' ')
     await page.close()
     return said
   }
