@@ -8,9 +8,10 @@ import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Day } from '../../kit/Day.tsx'
 import { toPeriod } from '../../kit/days.ts'
+import { formatTime } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } from '../../kit/parts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { balanceOf, type Ledger, useAccountWords } from './accounts.ts'
 import { columnTexts } from './column-texts.ts'
 import { Cut, limitOf, Print } from './Print.tsx'
@@ -20,6 +21,7 @@ import { texts } from './texts.ts'
 export function Books() {
   const t = useTexts(texts)
   const columns = useTexts(columnTexts)
+  const lang = useLang()
   const { user } = useSession()
   const can = useCan()
   const [{ from, to }] = useAddress()
@@ -49,8 +51,11 @@ export function Books() {
       <Refusal error={save.error} />
       {/* each page has the balances of its own moment: those of the last one belong to all lines before it */}
       <Loaded query={{ ...pages, data: pages.data?.pages.at(-1) }}>
-        {({ balances }) => (
+        {({ balances, finalUntil }) => (
           <>
+            {period.to !== undefined && finalUntil < period.to && (
+              <p className="mb-4 text-soft">{t.notFinal(formatTime(lang, finalUntil, 'long'))}</p>
+            )}
             <Balances balances={balances} />
             <Entries entries={entries} onMore={pages.hasNextPage ? () => void pages.fetchNextPage() : null} />
             <Cut pages={pages} lines={entries.length} />
