@@ -144,7 +144,11 @@ export const nextClosingCheck = (payment: Pick<Payment, 'checks'> & Age, nowMs: 
     ? null
     : new Date(nowMs + Math.max(pollGapMs('payment', payment.checks), ageMs(payment, nowMs) / 100))
 
-/** `nextEndedCheck` after a poll that failed. News begins the gaps again; it is asked about to their end. */
+/**
+ * The same after a poll that failed: as soon as of an open attempt at first, because its provider may have told of
+ * money by a callback, which is not sent again. News begins the gaps again; it is asked about to their end.
+ */
 export const nextFailedCheck = (payment: Pick<Payment, 'checks'> & Age, nowMs: number): Date | null =>
-  nextEndedCheck(payment, nowMs) ??
-  (hasGapsLeft('ended', payment.checks) ? new Date(nowMs + pollGapMs('ended', payment.checks)) : null)
+  isOld(payment, nowMs) && !hasGapsLeft('unanswered', payment.checks)
+    ? null
+    : new Date(nowMs + pollGapMs('unanswered', payment.checks))
