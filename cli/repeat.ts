@@ -1,5 +1,5 @@
 import { type CallOptions, isComptoirError } from '../sdk/index.ts'
-import { textOf, UsageError, type Values } from './command.ts'
+import { printable, textOf, UsageError, type Values } from './command.ts'
 
 /** Of commands that move money or create something. */
 export const KEY_FLAG = {
@@ -45,19 +45,39 @@ function keyOf(flags: Values): string {
   return key
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Says how to repeat what a person ends while it is under way; then the signal does what it would. @returns ends it */
+function sayOnSignal(advice: readonly string[]): () => void {
+  const say = (signal: NodeJS.Signals): void => {
+    end()
+    process.stderr.write(`${printable(advice.join('\n'))}\n`)
+    process.kill(process.pid, signal)
+  }
+  const end = (): void => {
+    for (const signal of SIGNALS) process.off(signal, say)
+  }
+  for (const signal of SIGNALS) process.on(signal, say)
+  return end
+}
+
 /**
  * Sends what must not be done twice, under `--key` or a key of its own.
  * @throws MayBeDone when the answer was lost: it says how to repeat the command
  */
 export async function doOnce<Data>(deed: Deed, send: (options: CallOptions) => Promise<Data>): Promise<Data> {
   const key = keyOf(deed.flags)
+  const advice = [
+    `Perhaps ${deed.what} was made. Look: ${deed.look}`,
+    `To make it once, repeat exactly this: ${typed(deed, key)}`,
+  ]
+  const stopListening = sayOnSignal(advice)
   try {
     return await send({ idempotencyKey: key })
   } catch (error) {
     if (!isComptoirError(error) || !error.mayBeDone) throw error
-    throw new MayBeDone(error, [
-      `Perhaps ${deed.what} was made. Look: ${deed.look}`,
-      `To make it once, repeat exactly this: ${typed(deed, key)}`,
-    ])
+    throw new MayBeDone(error, advice)
+  } finally {
+    stopListening()
   }
 }

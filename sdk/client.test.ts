@@ -108,6 +108,10 @@ test('an error names the key under which its call may be repeated, and whether i
     // busy after a try whose answer was lost: that one may have been done
     later: (_, response, count) =>
       count % 2 ? response.destroy() : fail(response, 503, 'BUSY', { 'retry-after': '0' }),
+    // a proxy's page, and a refusal of before the key is looked up, say nothing of the lost try; our own word does
+    proxied: (_, response, count) => (count % 2 ? response.destroy() : response.writeHead(404).end('<html>')),
+    loggedOut: (_, response, count) => (count % 2 ? response.destroy() : fail(response, 401, 'UNAUTHORIZED')),
+    undone: (_, response, count) => (count % 2 ? response.destroy() : fail(response, 409, 'ORDER_STATE_CONFLICT')),
     busy: (_, response) => fail(response, 503, 'BUSY', { 'retry-after': '0' }),
     refused: (_, response) => fail(response, 409, 'ORDER_STATE_CONFLICT'),
   }
@@ -123,7 +127,7 @@ test('an error names the key under which its call may be repeated, and whether i
         assert.ok(isComptoirError(error))
         const { idempotencyKey: key = '', mayBeDone, message } = error
         assert.deepEqual(new Set(seen.map(({ headers }) => headers['idempotency-key'])), new Set([key]), code)
-        assert.equal(mayBeDone, !['busy', 'refused'].includes(code), code)
+        assert.equal(mayBeDone, !['undone', 'busy', 'refused'].includes(code), code)
         assert.equal(
           message.endsWith(` It may have been done. To do it once, repeat it with the idempotencyKey ${key}.`),
           mayBeDone,
@@ -207,6 +211,11 @@ test('a server that hangs is left after timeoutMs, a caller’s signal ends the 
       given.abort(new Error('enough'))
       await assert.rejects(stopped, /enough/)
       assert.ok(seen.length <= 2)
+      const refund = (signal: AbortSignal) => client.orders.refund('x', { amount: '4' }, { signal, timeoutMs: 60_000 })
+      await assert.rejects(refund(given.signal), /^Error: enough$/, 'nothing was sent')
+      const lost: unknown = await refund(AbortSignal.timeout(50)).catch((error) => error)
+      assert.ok(isComptoirError(lost, 'ABORTED') && lost.mayBeDone && lost.cause instanceof DOMException)
+      assert.equal(lost.idempotencyKey, seen.at(-1)?.headers['idempotency-key'])
     },
     { timeoutMs: 80 },
   )

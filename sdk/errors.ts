@@ -1,7 +1,7 @@
 import type { ErrorCode } from './generated/schemas.ts'
 
 /** Errors of the service, and errors on the way to it. */
-export type ComptoirErrorCode = ErrorCode | 'CONNECTION_FAILED' | 'TIMED_OUT' | 'UNEXPECTED_ANSWER'
+export type ComptoirErrorCode = ErrorCode | 'CONNECTION_FAILED' | 'TIMED_OUT' | 'ABORTED' | 'UNEXPECTED_ANSWER'
 
 export type ErrorDetail = { path: string; message: string }
 
@@ -56,4 +56,4 @@ const TEMPORARY: readonly number[] = [0, 429, 502, 503, 504]
  * refunds under two keys is a second refund.
  */
 export const isTemporary = (error: unknown): error is ComptoirError =>
-  error instanceof ComptoirError && TEMPORARY.includes(error.status)
+  error instanceof ComptoirError && error.code !== 'ABORTED' && TEMPORARY.includes(error.status)

@@ -68,6 +68,13 @@ const isUndone = ({ status, code }: ComptoirError): boolean => status === 429 ||
 const isOpen = (error: ComptoirError): boolean =>
   !isUndone(error) && (error.status < 400 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS')
 
+/** Refusals of before the key is looked up: they say nothing of an earlier try. */
+const BEFORE_KEY: readonly number[] = [401, 403, 429]
+
+/** Comptoir’s own word under this key: no earlier try has done it. A proxy’s page is none. */
+const isSettled = ({ status, code }: ComptoirError): boolean =>
+  status >= 400 && status < 500 && code !== 'UNEXPECTED_ANSWER' && !BEFORE_KEY.includes(status)
+
 /** The error of a call that may change something, with what its caller needs to repeat it safely. */
 function forRepetition(error: ComptoirError, idempotencyKey: string | undefined, mayBeDone: boolean): ComptoirError {
   const { status, code, requestId, details, docs, cause } = error
@@ -292,7 +299,7 @@ export class Transport {
   /**
    * The successful answer, and its data where it is JSON.
    * @throws TypeError for what cannot be sent
-   * @throws ComptoirError
+   * @throws ComptoirError; the reason of `signal` where nothing was sent, and from what only reads
    */
   async send(call: Call): Promise<{ answer: Response; data: unknown }> {
     const { options, keyed, method } = call
@@ -301,6 +308,13 @@ export class Transport {
     const repeats = keyed === true || (keyed === 'withCredential' && isKnown) || method !== 'POST'
     const maxRetries = options?.maxRetries ?? this.#options.maxRetries ?? 3
     const keptKey = repeats ? sent.key : undefined
+    const forAbort = (reason: unknown, mayBeDone: boolean): unknown => {
+      if (method === 'GET') return reason
+      const message = `${method} ${call.path} was aborted.`
+      const error = new ComptoirError({ status: 0, code: 'ABORTED', message, cause: reason })
+      return forRepetition(error, keptKey, mayBeDone)
+    }
+    options?.signal?.throwIfAborted()
     let wasOpen = false
     for (let attempt = 0; ; attempt += 1) {
       let error: ComptoirError
@@ -315,15 +329,17 @@ export class Transport {
         retryAfter = answer.headers.get('retry-after')
         error = failureOf(answer, text)
       } catch (thrown) {
-        if (!(thrown instanceof ComptoirError)) throw thrown
+        if (!(thrown instanceof ComptoirError)) throw options?.signal?.aborted ? forAbort(thrown, true) : thrown
         error = thrown
       }
       const again = repeats ? isRetryable(error) || isLost(error) : isUndone(error)
       const waitMs = delayMs(attempt, retryAfter)
-      wasOpen = isOpen(error) || (wasOpen && isUndone(error))
+      wasOpen = isOpen(error) || (wasOpen && !isSettled(error))
       if (!again || attempt >= maxRetries || waitMs > LONGEST_WAIT_MS)
         throw method === 'GET' ? error : forRepetition(error, keptKey, wasOpen)
-      await sleep(waitMs, options?.signal)
+      await sleep(waitMs, options?.signal).catch((reason: unknown) => {
+        throw forAbort(reason, wasOpen)
+      })
     }
   }
 }

@@ -308,6 +308,37 @@ test('a refund whose answer was lost is said to be made perhaps, with the comman
   assert.deepEqual([wrong.code, wrong.err.split('\n')[0]], [2, '--key takes 1 to 255 printable characters of ASCII.'])
 })
 
+test('a refund that is ended while it is under way says how to make it once', async () => {
+  const keys: (string | undefined)[] = []
+  const server = createServer(({ method, headers }, response) => {
+    if (method === 'POST') keys.push(headers['idempotency-key']?.toString())
+    else response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":{"code":"a","status":"PAID"}}')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const code = 'A'.repeat(24)
+  const child = start(
+    ['orders', 'refund', code, '--amount', '4'],
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  )
+  try {
+    await eventually(
+      async () => keys.length,
+      (count) => count === 1,
+    )
+    child.kill('SIGINT')
+    const [err, [exit, signal]] = await Promise.all([child.stderr.toArray(), once(child, 'close')])
+    assert.deepEqual([exit, signal], [null, 'SIGINT'])
+    assert.equal(
+      Buffer.concat(err).toString(),
+      `Perhaps the refund was made. Look: comptoir orders show ${code}\n` +
+        `To make it once, repeat exactly this: comptoir orders refund ${code} --amount 4 --key ${keys[0]}\n`,
+    )
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
 test('a reference that only a visitor gave an order of a buy button is no name of it: no money moves by it', async (t) => {
   const { url, keys, code, close } = await openLossy()
   t.after(close)

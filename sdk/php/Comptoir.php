@@ -18,7 +18,10 @@ final class ComptoirError extends \RuntimeException
         public readonly ?string $docs = null,
         /** With which the call was sent. The same call with it is done once: the service keeps it for 48 hours. */
         public readonly ?string $idempotencyKey = null,
-        /** The answer to a try was lost, so the call may have been done. Repeat it under $idempotencyKey. */
+        /**
+         * The answer to a try was lost, so the call may have been done. Repeat it under $idempotencyKey. The message says
+         * nothing of it: shops show it to people who repeat nothing.
+         */
         public readonly bool $mayBeDone = false,
     ) {
         parent::__construct($message);
@@ -100,6 +103,7 @@ final class Comptoir
         }
         $wasOpen = false;
         for ($attempt = 0; ; $attempt++) {
+            $isSent = self::now() < $this->until;
             [$status, $text, $retryAfter, $ignored, $isFile] = $this->send($method, $path, $headers, $content);
             $isFile = $isFile && $takesFiles;
             $answer = $isFile ? null : json_decode($text, true);
@@ -117,17 +121,16 @@ final class Comptoir
             $again = in_array($status, [0, 429, 502, 503], true) || $code === 'IDEMPOTENCY_IN_PROGRESS';
             // the service says itself that it did nothing
             $isUndone = $status === 429 || ($status === 503 && $code === 'BUSY');
-            $isOpen = $status < 400 || $status >= 500 || $code === 'IDEMPOTENCY_IN_PROGRESS';
-            $wasOpen = $isUndone ? $wasOpen : $isOpen;
+            $isOpen = $isSent && !$isUndone && ($status < 400 || $status >= 500 || $code === 'IDEMPOTENCY_IN_PROGRESS');
+            // its own word under this key; a proxy's page is none, and these refusals are of before the key is looked up
+            $isSettled = $status >= 400 && $status < 500 && $textOf('code') !== null && !in_array($status, [401, 403, 429], true);
+            $wasOpen = $isOpen || ($wasOpen && !$isSettled);
             $isLate = self::now() + $wait >= $this->until;
             if (!$again || $attempt >= $this->maxRetries || $wait > 60 || $isLate) {
                 $message = $textOf('message') ?? "$method $path: " . ($status === 0
                     ? 'no answer of Comptoir'
                     : "the answer $status is not one of Comptoir. Check the address.");
                 $mayBeDone = $key !== null && $wasOpen;
-                if ($mayBeDone) {
-                    $message = rtrim($message, '.') . ". It may have been done. To do it once, repeat it with the idempotencyKey $key.";
-                }
                 $details = is_array($error['details'] ?? null) ? $error['details'] : [];
                 $page = $textOf('docs');
                 throw new ComptoirError($status, $code, $message, $textOf('requestId'), $details, $page, $key, $mayBeDone);

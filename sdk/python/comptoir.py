@@ -86,14 +86,14 @@ class Comptoir:
                 if failed.headers.get("retry-after", "").isdigit():
                     wait = int(failed.headers["retry-after"])
                 if failed.code not in (429, 502, 503) and error.code != "IDEMPOTENCY_IN_PROGRESS":
-                    raise _for_repetition(error, key, _is_open(error)) from None
+                    raise _for_repetition(error, key, _stays_open(error, was_open)) from None
             except ComptoirError as unexpected:
                 raise _for_repetition(unexpected, key, _is_open(unexpected)) from None
             except http.client.InvalidURL as wrong:
                 raise ValueError(f"{method} {path}: {wrong}") from None
             except (OSError, http.client.HTTPException) as lost:
                 error = ComptoirError(0, "CONNECTION_FAILED", f"{method} {path}: {lost}")
-            was_open = was_open if _is_undone(error) else _is_open(error)
+            was_open = _stays_open(error, was_open)
             if attempt == self.max_retries or wait > 60:
                 raise _for_repetition(error, key, was_open)
             time.sleep(wait)
@@ -184,7 +184,14 @@ def _is_undone(error):
 
 
 def _is_open(error):
-    return error.status < 400 or error.status >= 500 or error.code == "IDEMPOTENCY_IN_PROGRESS"
+    return not _is_undone(error) and (error.status < 400 or error.status >= 500 or error.code == "IDEMPOTENCY_IN_PROGRESS")
+
+
+def _stays_open(error, was_open):
+    """Whether the call may have been done, after this answer. Only Comptoir's own word under the key says that no earlier
+    try has done it: a proxy's page is none, and 401, 403 and 429 come before the key is looked up."""
+    is_settled = 400 <= error.status < 500 and error.code != "UNEXPECTED_ANSWER" and error.status not in (401, 403, 429)
+    return _is_open(error) or (was_open and not is_settled)
 
 
 def _for_repetition(error, key, may_be_done):
