@@ -12,7 +12,7 @@ import { openRelay } from '../src/chain/payout/relay.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { authorizationTypedData } from '../src/chain/payout/usdc-token.ts'
 import { openDb } from '../src/db/db.ts'
-import { MINUTE } from '../src/kernel/clock.ts'
+import { MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { startTestChain } from './harness/chain.ts'
 import { createTestDatabase } from './harness/database.ts'
 import { startRpcProxy } from './harness/rpc-proxy.ts'
@@ -32,9 +32,11 @@ test('a token that is upgraded to another version is signed for under that one, 
   const { chainId, usdcAddress } = chain
   const token = usdcAddress as `0x${string}`
   const time = { nowMs: Date.now() }
+  const relayerSigner = localSigner(newHex(32))
+  await chain.call('anvil_setBalance', relayerSigner.address, '0x8ac7230489e80000')
   const relay = openRelay({
     ...{ db, rpc, agree: agreeAlone(rpc), network: networkFor({ chainId, usdcAddress }) },
-    ...{ relayerSigner: localSigner(newHex(32)), minUnits: 0n, clock: () => time.nowMs },
+    ...{ relayerSigner, minUnits: 0n, clock: () => time.nowMs },
     log: pino({ level: 'silent' }),
   })
   const earlier = { name: 'USD Coin', version: '1' }
@@ -70,4 +72,28 @@ test('a token that is upgraded to another version is signed for under that one, 
   const refused = { outcome: 'refused', reason: 'invalid_transaction_state' }
   assert.deepEqual(await relay.submit(signed, async () => {}), refused)
   assert.equal((await relay.domain()).version, '2')
+  // a payer's wallet knew of the upgrade before this service did
+  const later = { name: earlier.name, version: '2' }
+  const sign = async (named: typeof later) => {
+    const one = { ...authorization, nonce: newHex(32) }
+    const typed = authorizationTypedData({ ...named, chainId, token }, one)
+    return { ...one, reference: 'o', signature: await payer.signTypedData(typed) }
+  }
+  isBefore()
+  time.nowMs += MINUTE
+  assert.equal((await relay.domain()).version, '1')
+  proxy.heal()
+  time.nowMs += 5 * SECOND
+  const paid = await sign(later)
+  const submitting = relay.submit(paid, async () => {})
+  const mining = setInterval(() => void chain.mine(), 200)
+  const done = await submitting.finally(() => clearInterval(mining))
+  assert.equal(done.outcome, 'done')
+  // the token is upgraded again: what was submitted is the same as before, and only that
+  isBefore()
+  time.nowMs += MINUTE
+  assert.deepEqual(await relay.submit(paid, async () => assert.fail('it is not new')), done)
+  const forged = { ...paid, signature: (await sign(later)).signature }
+  const unsigned = { outcome: 'refused', reason: 'invalid_exact_evm_payload_signature' }
+  assert.deepEqual(await relay.submit(forged, async () => {}), unsigned)
 })

@@ -194,6 +194,8 @@ type Domain = { name: string; version: string }
 
 /** The token is upgraded in place, and may sign under another version afterwards. */
 const DOMAIN_MS = MINUTE
+/** What is signed wrongly is looked at under a domain no older than this, so that anyone can ask for it only so often. */
+const DOUBTED_MS = 5 * SECOND
 
 /** What payers sign for the token, kept for a minute; while the chain cannot be asked, what was read last. */
 function openTokenDomain({ rpc, network, clock }: Pick<RelayDeps, 'rpc' | 'network' | 'clock'>) {
@@ -217,8 +219,8 @@ function openTokenDomain({ rpc, network, clock }: Pick<RelayDeps, 'rpc' | 'netwo
     /** The token refused what was signed for it. */
     forget,
     /** @throws RpcError, NetworkMismatch if it was never read */
-    read(): Promise<Domain> {
-      if (kept && isYounger(kept.askedAt, DOMAIN_MS, clock())) return kept.answer
+    read(maxAgeMs = DOMAIN_MS): Promise<Domain> {
+      if (kept && isYounger(kept.askedAt, maxAgeMs, clock())) return kept.answer
       const answer = readFresh()
       kept = { answer, askedAt: clock() }
       answer.catch(() => {
@@ -233,10 +235,16 @@ export function openRelay(deps: RelayDeps): Relay {
   const { db, rpc, network, clock, log } = deps
   const token = network.usdcAddress as Hex
   const domain = openTokenDomain(deps)
-  const isSigned = async (request: RelayRequest): Promise<boolean> => {
-    const data = authorizationTypedData({ ...(await domain.read()), chainId: network.chainId, token }, request)
+  const isSignedFor = async (request: RelayRequest, named: Domain): Promise<boolean> => {
+    const data = authorizationTypedData({ ...named, chainId: network.chainId, token }, request)
     const signer = await recoverTypedDataAddress({ ...data, signature: request.signature }).catch(() => null)
     return signer?.toLowerCase() === request.from.toLowerCase()
+  }
+  const isSigned = async (request: RelayRequest): Promise<boolean> => {
+    const kept = await domain.read()
+    if (await isSignedFor(request, kept)) return true
+    const fresh = await domain.read(DOUBTED_MS)
+    return fresh.version !== kept.version && (await isSignedFor(request, fresh))
   }
 
   const findStop = openFindStop(deps)
@@ -251,15 +259,18 @@ export function openRelay(deps: RelayDeps): Relay {
     chainId: network.chainId,
     token,
     minUnits: deps.minUnits,
-    domain: domain.read,
+    domain: () => domain.read(),
     async checkNoneUnderWay(asked) {
       const view = await readChainView(rpc, network)
       await checkAlone(db, { ...asked, id: null, chainId: network.chainId }, deps, view)
     },
     async submit(request, beforeNew) {
       const id = idOf(network, request)
-      if (!(await isSigned(request))) return { outcome: 'refused', reason: 'invalid_exact_evm_payload_signature' }
       const earlier = await findPayout(db, id)
+      // what was submitted goes on, also once the token signs under another version
+      const isRepeated = earlier?.signature?.toLowerCase() === request.signature.toLowerCase()
+      if (!isRepeated && !(await isSigned(request)))
+        return { outcome: 'refused', reason: 'invalid_exact_evm_payload_signature' }
       if (!earlier) {
         const payment = { ...request, id, chainId: network.chainId, token: tokenOf(network) }
         const reason = await take(deps, payment, beforeNew)
