@@ -148,3 +148,30 @@ test('a callback whose two references are of payments of two orders holds neithe
   await other.callBack({ merchantReference: providerReference, report })
   assert.deepEqual(await statuses(), ['AWAITING', 'KYT_FAILED'])
 })
+
+test('a callback that names another payment, while the answer to the creation is being stored, is an attempt of its own', async () => {
+  const { key, order, reference, says, callBack } = await openAsked()
+  const { db } = world.host
+  answer = async () => says('waiting')
+  const { merchantReference } = await db.one<{ merchantReference: string }>(sql`
+    update payments set provider_reference = null where id = ${key.id} returning merchant_reference`)
+  const [held, isStored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const storing = db.tx(async (tx) => {
+    await tx.run(sql`update payments set provider_reference = ${reference} where id = ${key.id}`)
+    isStored.resolve()
+    await held.promise
+  })
+  await isStored.promise
+  const called = callBack({ merchantReference, providerReference: 'another-1' })
+  await eventually(
+    () =>
+      db.many(sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%update payments set provider_reference%'`),
+    (waiting) => waiting.length === 1,
+  )
+  held.resolve()
+  await Promise.all([storing, called])
+  const attempts = await db.many<{ named: string }>(sql`
+    select provider_reference as named from payments where order_id = ${order.id} order by number`)
+  assert.deepEqual(attempts, [{ named: reference }, { named: 'another-1' }])
+})

@@ -281,12 +281,15 @@ export async function updatePaymentClosed(
     where company_id = ${payment.companyId} and id = ${payment.id} and status not in ('paid', 'failed')`)
 }
 
-/** Stores the provider's id, from a callback or from a creation that was found again. */
-export async function updatePaymentReference(q: Queryable, payment: Payment, providerReference: string): Promise<void> {
-  await q.run(sql`
+/** Stores the provider's id, from a callback or from a creation that was found again. @returns whether it had none */
+export const updatePaymentReference = async (
+  q: Queryable,
+  payment: Payment,
+  providerReference: string,
+): Promise<boolean> =>
+  (await q.run(sql`
     update payments set provider_reference = ${providerReference}
-    where company_id = ${payment.companyId} and id = ${payment.id} and provider_reference is null`)
-}
+    where company_id = ${payment.companyId} and id = ${payment.id} and provider_reference is null`)) > 0
 
 /**
  * A single-use link was replaced by a fresh one to the same payment. Its payer is about to pay: it is polled as a new

@@ -15,7 +15,13 @@ import { pollNow } from '../../db/polling.ts'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { recordUnmatched } from '../mispayments/told-event.ts'
-import { findPaymentByReference, PAYMENT_POLLS, type Payment, updatePaymentReference } from '../payment-queries.ts'
+import {
+  findPayment,
+  findPaymentByReference,
+  PAYMENT_POLLS,
+  type Payment,
+  updatePaymentReference,
+} from '../payment-queries.ts'
 import { applyReport } from '../payment-report.ts'
 import { noteTakenBack, type PaymentDeps, pollPayment } from '../payment-service.ts'
 import { adoptSecondPayment, LONGEST_REFERENCE, namedBy } from './second-payments.ts'
@@ -62,8 +68,10 @@ async function findReportedPayment(
   if (known) return known.orderId === payment.orderId ? known : undefined
   if (providerReference.length > LONGEST_REFERENCE) return undefined
   if (payment.providerReference !== null) return adoptSecondPayment(deps, payment, providerReference)
-  await updatePaymentReference(deps.db, payment, providerReference)
-  return payment
+  if (await updatePaymentReference(deps.db, payment, providerReference)) return payment
+  // its creation was answered meanwhile, perhaps with another one
+  const now = await findPayment(deps.db, payment.companyId, payment.id)
+  return now && findReportedPayment(deps, now, { providerReference, onChain })
 }
 
 /**
