@@ -72,10 +72,13 @@ export type MispaymentView = { _id: string; kind: string; status: string; amount
  */
 export const minutesToRead = ({ weather }: World): number => (weather.isBad ? 6 : 2)
 
-/** The record, once it exists: when the chain has been read and the money is final. */
-export async function openRecord(story: OrderStory, kind: string): Promise<MispaymentView> {
+/**
+ * The record, once it exists: when the chain has been read and the money is final.
+ * @param minutes for its provider, if only that one knows of the money
+ */
+export async function openRecord(story: OrderStory, kind: string, minutes = 0): Promise<MispaymentView> {
   const { shop, world } = story
-  const untilMs = Date.now() + (2 + minutesToRead(world)) * MINUTE
+  const untilMs = Date.now() + (2 + minutesToRead(world) + minutes) * MINUTE
   while (Date.now() < untilMs) {
     const token = await world.desk.token()
     const path = `/api/next/mispayments?code=${story.code}`
