@@ -457,3 +457,43 @@ for (const means of ['the hourly audit', 'the payer who names the transaction'] 
       assert.deepEqual([await world.seen(address), named.counted], [['69 seen'], true])
     }
   })
+
+const name = ({ endpoints }: Awaited<ReturnType<typeof world.openNodes>>, address: string, txHash: string) =>
+  recordNamedTransaction({ ...world, endpoints, log: pino({ level: 'silent' }) }, { addresses: [address], txHash })
+
+test('a receipt whose logs the first of three nodes puts into another transaction is not recorded', async (t) => {
+  const nodes = await world.openNodes(t, 3)
+  const address = (await world.assign()).toLowerCase()
+  for (const number of [2, 3]) nodes.proxy(number).faults.status = 503
+  nodes.proxy(1).faults.alter = (asked, result) => {
+    if (asked.method !== 'eth_getTransactionReceipt') return hides(asked, result)
+    const receipt = result as { logs: object[] }
+    return { ...receipt, logs: receipt.logs.map((log) => ({ ...log, transactionHash: `0x${'7'.repeat(64)}` })) }
+  }
+  const txHash = await world.chain.pay({ to: address, units: 69n })
+  await nodes.lookOn(2)
+  for (const number of [2, 3]) nodes.proxy(number).heal()
+  nodes.time.nowMs += MINUTE
+  await name(nodes, address, txHash)
+  assert.deepEqual(await listTransfersTo(world.db, [address]), [])
+})
+
+test('two equal transfers that the first of three nodes puts at one place are not taken for one', async (t) => {
+  const nodes = await world.openNodes(t, 3)
+  const address = (await world.assign()).toLowerCase()
+  const twice = (gap: bigint) => (result: unknown) => {
+    const { logs, ...receipt } = result as { logs: { logIndex: string }[] }
+    return { ...receipt, logs: logs.flatMap((log) => [log, { ...log, logIndex: toHex(BigInt(log.logIndex) + gap) }]) }
+  }
+  for (const number of [2, 3]) nodes.proxy(number).faults.status = 503
+  nodes.proxy(1).faults.alter = (asked, result) =>
+    asked.method === 'eth_getTransactionReceipt' ? twice(0n)(result) : hides(asked, result)
+  const txHash = await world.chain.pay({ to: address, units: 69n })
+  await nodes.lookOn(2)
+  const alter = ({ method }: { method: string }, result: unknown) =>
+    method === 'eth_getTransactionReceipt' ? twice(1n)(result) : result
+  for (const number of [2, 3]) Object.assign(nodes.proxy(number).faults, { status: null, alter })
+  nodes.time.nowMs += MINUTE
+  await name(nodes, address, txHash)
+  assert.deepEqual(await listTransfersTo(world.db, [address]), [])
+})

@@ -57,8 +57,8 @@ export const paidAfterClose: Journey = async (story) => {
   const kind = world.providers.refresh(payment).state === 'open' ? 'late' : 'wrong_token'
   await world.providers.pay(payment)
   story.expected = 'unpaid'
-  // in another story Gate refuses our key for 150 s: a node asks it again two minutes after that, and the look that failed
-  // meanwhile is repeated after five
+  // in another story Gate refuses our key for 150 s: a node asks it again two minutes after that, and the look that
+  // failed meanwhile is repeated after five
   const { amount } = await openRecord(story, kind, world.weather.isBad ? 8 : 0)
   must(amount === inDecimal(story.due), `of ${inDecimal(story.due)} that came late the record says ${amount}`)
 }

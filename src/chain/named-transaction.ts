@@ -98,7 +98,11 @@ async function readStrangers(
 /** The parts of a receipt that endpoints must agree on; an endpoint that knows no receipt contradicts one that does. */
 const receiptKey = (receipt: Receipt | 'none'): string => {
   if (receipt === 'none') return receipt
-  const logs = receipt.logs.map(({ address, topics, data }) => [address, topics.join(), data].join())
+  // honest ones count logs from the start of the block or of the transaction: the distance is the same
+  const first = BigInt(receipt.logs[0]?.logIndex ?? 0)
+  const logs = receipt.logs.map(({ transactionHash, logIndex, address, topics, data }) =>
+    [transactionHash, BigInt(logIndex) - first, address, topics.join(), data].join(),
+  )
   return [receipt.status, receipt.blockHash, ...logs].join(';').toLowerCase()
 }
 

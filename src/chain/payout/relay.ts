@@ -194,7 +194,7 @@ type Domain = { name: string; version: string }
 
 /** The token is upgraded in place, and may sign under another version afterwards. */
 const DOMAIN_MS = MINUTE
-/** What is signed wrongly is looked at under a domain no older than this, so that anyone can ask for it only so often. */
+/** What is signed wrongly is looked at again under a domain no older than this: anyone can ask for it so often. */
 const DOUBTED_MS = 5 * SECOND
 
 /** What payers sign for the token, kept for a minute; while the chain cannot be asked, what was read last. */
