@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { Client, logInSuperAdmin, newEmail, PASSWORD, readCode, registerManager } from './harness/accounts.ts'
+import { Client, logInSuperAdmin, newEmail, PASSWORD, readCode, register, registerManager } from './harness/accounts.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
 /*
@@ -76,4 +76,19 @@ test('so does the confirmed address, and the end of a session', async () => {
   assert.equal(stateOf(await other.post('api-keys', KEY)), 'STEP_UP_REQUIRED')
   await first.db.run(sql`update sessions set revoked_at = now() where user_id = ${userId}`)
   assert.equal(stateOf(await other.post('api-keys', KEY)), 'UNAUTHORIZED', 'no code would help')
+})
+
+test('a SuperManager who lost a company at one node does nothing more for it at the other', async () => {
+  const admin = await logInSuperAdmin(first)
+  const { client: manager, companyId } = await registerManager(first.baseUrl)
+  const { client, userId } = await register(first.baseUrl, { role: 'SuperManager' }, admin)
+  const attach = (companies: (string | null)[]) => admin.call('PUT', `users/${userId}/companies`, { companies })
+  assert.equal(stateOf(await attach([companyId])), 'done')
+  const sale = { amount: '5', fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
+  const { code } = (await manager.post<{ code: string }>('confirm_conversion/request', sale)).data
+  const path = `/api/next/confirm_conversion/payer-information/${code}`
+  const other = elsewhere(client)
+  assert.equal(stateOf(await other.get(path)), 'done')
+  assert.equal(stateOf(await attach([])), 'done')
+  for (const method of ['GET', 'DELETE']) assert.equal(stateOf(await other.call(method, path)), 'UNAUTHORIZED', method)
 })

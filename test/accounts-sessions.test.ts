@@ -422,3 +422,49 @@ test('a step-up without the bearer of a running session is refused, and the logi
   assert.equal((await client.post('auth/otp?stepUp=true', { emailOtp }, ended)).status, 401)
   assert.equal((await client.post('auth/otp', { emailOtp })).status, 200)
 })
+
+test('a login asks for the second factor that is demanded while its password is being checked', async () => {
+  const { db, baseUrl } = service
+  const { email, userId } = await register(baseUrl, { role: 'SimpleUser' })
+  let token: string | null | undefined
+  const login = async () => {
+    const answer = await new Client(baseUrl).post<{ token: string | null }>('auth/login', { email, password: PASSWORD })
+    token = answer.data?.token
+    return answer
+  }
+  const { sent } = await db.tx(async (tx) => {
+    await tx.run(sql`update users set two_factor_enabled = true where id = ${userId}`)
+    return sendHeld(tx, login)
+  })
+  assert.deepEqual([(await sent).status, token], [200, null])
+})
+
+test('a prepared webhook secret that a colleague replaces while it is being put into use stays unused', async () => {
+  const { client, userId, companyId } = await registerManager(service.baseUrl)
+  const path = '/api/users/webhook-secret/next'
+  await service.db.run(sql`update sessions set second_factor_at = ${new Date(clock())} where user_id = ${userId}`)
+  assert.equal((await client.post(path)).status, 200)
+  const { sent } = await service.db.tx(async (tx) => {
+    await tx.run(sql`select 1 from users where id = ${userId} for update`)
+    const held = await sendHeld(tx, () => client.post(`${path}/activate`, {}))
+    await tx.run(sql`update companies set next_webhook_secret_sealed = 'of a colleague' where id = ${companyId}`)
+    return held
+  })
+  assert.equal((await sent).status, 409)
+})
+
+test('a till is given to cashiers of its company alone, also while the role is being taken away', async () => {
+  const { db } = service
+  const [boss, other] = [await registerManager(service.baseUrl), await registerManager(service.baseUrl)]
+  const { data } = await boss.client.get<{ collectors: { _id: string }[] }>('collectors/list')
+  const join = ({ companyId }: typeof boss) => register(service.baseUrl, { role: 'Cashier', companyName: companyId })
+  const [cashier, stranger] = [await join(boss), await join(other)]
+  const give = ({ userId }: typeof boss) =>
+    boss.client.call('PUT', `collectors/${data.collectors[0]?._id}`, { cashiers: [userId] })
+  for (const one of [stranger, boss]) assert.equal((await give(one)).status, 422)
+  const { sent } = await db.tx(async (tx) => {
+    await tx.run(sql`update users set role = 'Observer' where id = ${cashier.userId}`)
+    return sendHeld(tx, () => give(cashier))
+  })
+  assert.equal((await sent).status, 422)
+})

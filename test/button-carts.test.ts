@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { sql } from '../src/db/db.ts'
-import { addButton, putOrder, readFrame } from './harness/button-pages.ts'
+import { addButton, putOrder, readFrame, SITE } from './harness/button-pages.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { eventually } from './harness/service.ts'
 import { type Instructions, openShop, type Shop } from './harness/shop.ts'
@@ -166,4 +166,52 @@ test('a session of the shop’s server ends what pages sold of its reference, bu
     (found) => found.length > 0,
   )
   assert.deepEqual([records[0]?.kind, await statusOf(old)], ['late', 'EXPIRED'])
+})
+
+test('a page sells a reference again once the session of the shop’s server has ended: its order gets a fresh rate', async () => {
+  const { id, client } = await makeButton()
+  const orderRef = 'GIVEN-BACK-1'
+  const { data } = await client.post<{ _id: string }>('buy-button/sessions', { button: id, orderRef, price: '49.90' })
+  assert.equal((await client.call('DELETE', `/api/next/buy-button/sessions/${data._id}`)).status, 200)
+  const { conversionCode: code = '' } = (await openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}`)).said
+  const accept = (more = {}) =>
+    client.post(`confirm_conversion/accept/${code}`, {
+      ...{ paymentChannel: 'crypto', network: shop.chain.chainId, ...more },
+    })
+  assert.equal((await accept()).status, 200)
+  await put(code, 'EXPIRED')
+  const reopened = await accept({ requote: true })
+  assert.equal(reopened.status, 200, reopened.text)
+})
+
+test('a click goes on in a session whose order another request may be making, and ends one that got none in time', async () => {
+  const { id } = await makeButton()
+  const land = async () => (await openFrame(`/buy-button/landing?id=${id}&orderRef=MAKING-001`)).said
+  const first = await land()
+  // as before its order was made
+  await shop.host.db.run(sql`update orders set button_session_id = null where code = ${first.conversionCode}`)
+  const second = await land()
+  assert.equal(second.sessionId, first.sessionId)
+  await shop.host.db.run(sql`update orders set button_session_id = null where code = ${second.conversionCode}`)
+  await shop.host.db.run(sql`
+    update button_sessions set created_at = created_at - interval '11 seconds' where id = ${first.sessionId}`)
+  assert.notEqual((await land()).sessionId, first.sessionId)
+})
+
+test('what a session of a deleted button sold, another button of the shop sells', async () => {
+  const { id, client } = await makeButton()
+  const made = await client.post('buy-button/sessions', { button: id, orderRef: 'MOVED-0001' })
+  assert.equal(made.status, 200, made.text)
+  assert.equal((await client.call('DELETE', `/api/next/buy-buttons/${id}`)).status, 200)
+  const { data: next } = await client.post<{ _id: string }>('buy-buttons', SITE)
+  assert.equal((await openFrame(`/buy-button/landing?id=${next._id}&orderRef=MOVED-0001`)).answer.status, 200)
+})
+
+test('a reference whose session of the shop’s server was paid is sold again at the next call', async () => {
+  const { code, session, make } = await beginCart('AGAIN-0001', false)
+  assert.equal((await make('49.90')).status, 409)
+  await put(code, 'PAID')
+  const again = await make('49.90')
+  assert.equal(again.status, 200, again.text)
+  assert.notEqual(again.data._id, session._id)
 })

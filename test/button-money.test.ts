@@ -324,3 +324,17 @@ test('an ended order is not reopened while another order of its reference is ope
   const statuses = [await old.status(), await other.status()]
   assert.deepEqual(statuses.toSorted(), ['AWAITING', 'EXPIRED'])
 })
+
+test('money on its way holds the reference only while its provider is asked about it', async () => {
+  const { db } = world.host
+  for (const isPartIn of [false, true]) {
+    const { state, order } = await sell(`GIVEN-UP-${isPartIn}`)
+    const { code, due, receives, expire } = await order()
+    await expire()
+    await (isPartIn ? receives(due / 2n, due - due / 2n) : receives(0n, due))
+    assert.deepEqual(await state(code), HELD)
+    await db.run(sql`
+      update payments set next_check_at = null where order_id = (select id from orders where code = ${code})`)
+    assert.deepEqual(await state(code), isPartIn ? PARTLY : FREE)
+  }
+})

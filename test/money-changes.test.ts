@@ -414,4 +414,11 @@ test('who changes the network, or the spelling, is not named as who wrote the ad
     from settlements s where s.id = ${data._id}`)
   const { addressChange } = (await operator.get<Payout>(`settlements/${data._id}`)).data
   assert.deepEqual([addressChange?.at, addressChange?.by, addressChange?.lastNetwork], [null, null, 8453])
+  // a later one left nothing: its authorization was cancelled before a restore
+  await db.run(sql`
+    insert into settlements select (jsonb_populate_record(s, jsonb_build_object('id', ${newId(Date.now() - 30_000)}::text,
+      'status', 'paid', 'left_units', 0, 'created_at', s.created_at - interval '30 minutes', 'paid_at', now()))).*
+    from settlements s where s.id = ${data._id}`)
+  const again = (await operator.get<Payout>(`settlements/${data._id}`)).data
+  assert.equal(again.addressChange?.lastNetwork, 8453)
 })

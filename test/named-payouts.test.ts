@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { findPayout } from '../src/chain/payout/payout-queries.ts'
 import type { Channel, RefundReport } from '../src/channels/channel.ts'
+import { ProviderTrouble } from '../src/channels/provider-errors.ts'
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
 import { releaseClaims } from '../src/ledger/claim-queries.ts'
@@ -166,6 +167,26 @@ test('a refund that is sent by hand does not ask to be sent again where naming w
   const { providerStatus, nextCheckAt } = await read(world, key.id)
   assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
   assert.ok(nextCheckAt)
+})
+
+test('a refund that a person rejects while it is being sent stays rejected, whatever the sending says', async () => {
+  for (const says of ['pending', 'not sent']) {
+    const { context, key } = await startRefund(world)
+    const channel = walletOf({
+      checkRefundTransaction: GONE,
+      async refundPayment() {
+        await rejectRefund(deps, await read(world, key.id), 'not returned', context)
+        if (says === 'pending') return pending(`0x${'a9'.repeat(32)}`)
+        throw new ProviderTrouble('no node answers', { notSent: true })
+      },
+    })
+    const deps = { ...world.refunds, channels: openChannels([channel]) }
+    await refundPolls(deps)
+      .work(world.host.db, key)
+      .catch(() => {})
+    const { status, nextCheckAt } = await read(world, key.id)
+    assert.deepEqual([status, nextCheckAt], ['rejected', null], says)
+  }
 })
 
 test('a transaction does not settle a refund for which a person named another while it was checked', async () => {

@@ -19,7 +19,7 @@ import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
 import { wakeRefundsHandedOver } from '../src/refunds/waiting/wake-queries.ts'
-import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
 import {
   BY_HAND,
   beginNaming,
@@ -224,6 +224,119 @@ test('a settlement is no larger than what may leave in a day, and one from befor
   const rest = await create(limit)
   assert.deepEqual([rest.amount, rest.heldBack], [1_500_000n, null])
   await assert.rejects(approveSettlement(smaller, context, rest.id), /left in the last 24 hours; .* Approve it later/)
+})
+
+test('a settlement that is approved while its manager cancels it is not cancelled by him', async () => {
+  const { companyId, context } = await startSettling(world)
+  const manager = contextFor(await personFor(world.host.db, { role: 'Manager', companyId }))
+  const { _id } = await createSettlement(world.settlements, context, { companyId })
+  const deps = {
+    ...world.settlements,
+    /** The operator is faster. */
+    async findWithdrawalHold() {
+      await approveSettlement(world.settlements, context, _id)
+      return null
+    },
+  }
+  await assert.rejects(cancelSettlement(deps, manager, _id), { code: 'OBJECT_CONFLICT' })
+  assert.equal((await findSettlement(world.host.db, _id))?.status, 'approved')
+})
+
+test('settlements that are released at the same moment pass no limit of a day', async () => {
+  const { db } = world.host
+  let sent = 0
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, watch: async () => null, check: GONE },
+    async pay() {
+      sent += 1
+      return { outcome: 'settled', txHash: null, providerStatus: 'final' }
+    },
+  }
+  const approved: { companyId: string; id: string }[] = []
+  for (let count = 0; count < 8; count += 1) {
+    const { companyId, context } = await startSettling(world)
+    const deps = { ...world.settlements, chains: [chain] }
+    const { _id: id } = await createSettlement(deps, context, { companyId })
+    await approveSettlement(deps, context, id)
+    approved.push({ companyId, id })
+  }
+  await db.run(sql`update settlements set released_at = null`)
+  const limits = { ...world.settlements.limits, dayLimitUnits: DUE }
+  let looking = approved.length
+  const all = Promise.withResolvers<null>()
+  /** The last look before the release. */
+  const findOtherPayout = () => {
+    looking -= 1
+    if (looking === 0) all.resolve(null)
+    return all.promise
+  }
+  const { work } = settlementPolls({ ...world.settlements, chains: [chain], limits, findOtherPayout })
+  await Promise.all(approved.map((key) => work(db, key)))
+  assert.equal(sent, 1)
+})
+
+test('what is paid by hand while a poll cannot sign it counts in the day’s sum', async () => {
+  const { db } = world.host
+  const { companyId, context } = await startSettling(world)
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, watch: async () => null, check: GONE },
+    async pay() {
+      const approved = await findSettlement(db, id)
+      assert.ok(approved)
+      await settlePaid(deps, approved, { txHash: null, providerStatus: 'final' })
+      return { outcome: 'pending', txHash: null, providerStatus: 'Fund it.' }
+    },
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id: id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, id)
+  await settlementPolls(deps).work(db, { companyId, id })
+  const { status, releasedAt } = (await findSettlement(db, id)) ?? {}
+  assert.deepEqual([status, releasedAt !== null], ['paid', true])
+})
+
+test('a refund that is rejected while its poll looks at the books is not sent, and stays rejected', async () => {
+  const { context, key } = await startRefund(world)
+  const { sent, deps } = keyedFor(world.refunds, GONE)
+  const books = {
+    ...deps.books,
+    async findHold() {
+      await rejectRefund(deps, await read(world, key.id), 'not returned', context)
+      return null
+    },
+  }
+  await refundPolls({ ...deps, books }).work(world.host.db, key)
+  const { status, nextCheckAt } = await read(world, key.id)
+  assert.deepEqual([sent, status, nextCheckAt], [[], 'rejected', null])
+})
+
+test('a settlement that is cancelled while its poll looks at the books, or sends it, stays cancelled', async () => {
+  const { db } = world.host
+  const { companyId, context } = await startSettling(world)
+  for (const isSending of [false, true]) {
+    let sent = 0
+    const cancel = () => cancelSettlement(deps, context, id)
+    const chain: SettlementChain = {
+      ...{ network: CHAIN, watch: async () => null, check: GONE },
+      async pay() {
+        sent += 1
+        if (isSending) await cancel()
+        return { outcome: 'pending', txHash: null, providerStatus: 'Fund it.' }
+      },
+    }
+    const deps = { ...world.settlements, chains: [chain] }
+    const { _id: id } = await createSettlement(deps, context, { companyId })
+    await approveSettlement(deps, context, id)
+    const books = {
+      ...deps.books,
+      async findHold() {
+        if (!isSending) await cancel()
+        return null
+      },
+    }
+    await settlementPolls({ ...deps, books }).work(db, { companyId, id })
+    assert.deepEqual([sent, (await findSettlement(db, id))?.status], [isSending ? 1 : 0, 'cancelled'])
+  }
 })
 
 test('a refund that a person is asked to send waits like any other, and is polled again after a loss and a restore', async () => {

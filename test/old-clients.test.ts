@@ -179,6 +179,10 @@ test('status is polled across origins, with a preflight, by code and by orderRef
   }
   const other = await preflight('/api/next/confirm_conversion/request', 'https://poll.example', 'POST')
   assert.equal(other.headers.get('access-control-allow-origin'), null, 'no other path is open to the website')
+  const former = await makeButton({ websiteUrl: 'https://former.example' })
+  assert.equal((await former.client.call('DELETE', `/api/next/buy-buttons/${former.id}`)).status, 200)
+  const gone = await preflight(`${OLD}/status/${said.conversionCode}`, 'https://former.example')
+  assert.equal(gone.headers.get('access-control-allow-origin'), null, 'its button was deleted')
 })
 
 test('closing the modal ends the session with the token that the frame posted, and with no other', async () => {
@@ -217,14 +221,15 @@ test('closing the modal ends no session whose order is being paid, so that the n
 })
 
 test('a page without a reference is led back by the code to the order of its button, until that order ends', async () => {
-  const [{ id }, other] = [await makeButton(), await makeButton()]
+  const { id, client } = await makeButton()
+  const others = [(await makeButton()).id, (await client.post<ButtonMade>('buy-buttons', SITE)).data._id]
   const land = async (code?: string, button = id): Promise<Record<string, string>> =>
     (await openFrame(`/buy-button/landing?id=${button}${code === undefined ? '' : `&code=${code}`}`)).said
   const first = await land()
   const code = first.conversionCode ?? ''
   assert.deepEqual(await land(code), first)
   assert.notEqual((await land()).conversionCode, code, 'another browser')
-  assert.notEqual((await land(code, other.id)).conversionCode, code, 'another button')
+  for (const other of others) assert.notEqual((await land(code, other)).conversionCode, code, 'another button')
   for (const status of ['AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID']) {
     await put(code, status)
     assert.equal((await land(code)).conversionCode, code, status)
@@ -436,6 +441,9 @@ test('a page cannot name its own price, its own receiver or a stranger’s order
     `/buy-button/landing?id=${id}&orderRef=THIEF-001&callbackUrl=${encodeURIComponent('https://thief.example/x')}`,
   )
   assert.deepEqual([thief.answer.status, thief.said], [422, {}])
+  const receiving = await makeButton({ callbackUrl: 'https://hooks.tea.example/a' })
+  const named = `/buy-button/landing?id=${receiving.id}&callbackUrl=${encodeURIComponent('https://hooks.tea.example/b')}`
+  assert.equal((await openFrame(named)).answer.status, 200, 'where its events go anyway')
   // the same reference: who knows its code goes on with the order, who guesses it gets another
   const first = same.said.conversionCode
   const known = await openFrame(`${recorded(id, '5', 'CHEAP-0002')}&code=${first}`)

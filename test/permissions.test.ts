@@ -177,7 +177,7 @@ const UNLOCKED: Record<string, string> = {
 }
 
 /** Reads of what is of use after the session, too. */
-const HANDS_OUT = ['getWebhookSecret', 'getWebhookDeliveryAsCurl', 'downloadRefundProof']
+const HANDS_OUT = ['getWebhookSecret', 'getWebhookDeliveryAsCurl', 'downloadRefundProof', 'getPayerInformation']
 
 const mayDo = (caller: Caller, one: Case): boolean =>
   isAllowed(caller, rowOf(one)) && (one.operatorsMoney !== true || caller.role === 'SuperAdmin')

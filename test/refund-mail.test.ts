@@ -62,6 +62,12 @@ const newest = async ({ orderId }: Payable): Promise<RefundData> => {
   return refund
 }
 
+/** Each of the payer's mails, whenever it was tried. */
+const expireMails = ({ orderId }: Payable) =>
+  shop.host.db.run(sql`
+    update jobs set payload = jsonb_set(payload, '{expiresAt}', '"2020-01-01T00:00:00.000Z"'), run_at = '2020-01-01'
+    where kind = 'mail' and payload->>'payerOf' = ${orderId} and attempts > 0`)
+
 test('a refund whose question is refused for good gives its link to the shop; an answer there is a proposal', async () => {
   const order = await createPaidBy(shop, newEmail('gone'))
   await revertPlainly(shop, order.code)
@@ -96,14 +102,9 @@ test('a question that expires before a mail server takes it gives its link to th
   const email = newEmail('slow')
   const order = await createPaidBy(shop, email)
   await revertPlainly(shop, order.code)
-  // each of the payer's mails, whenever it was tried
-  const expireMails = () =>
-    shop.host.db.run(sql`
-      update jobs set payload = jsonb_set(payload, '{expiresAt}', '"2020-01-01T00:00:00.000Z"'), run_at = '2020-01-01'
-      where kind = 'mail' and payload->>'payerOf' = ${order.orderId} and attempts > 0`)
   const { addressUrl } = await eventually(
     async () => {
-      await expireMails()
+      await expireMails(order)
       return newest(order)
     },
     ({ askedByMail }) => !askedByMail,
@@ -123,4 +124,24 @@ test('a refund whose question arrives keeps its link from the shop', async () =>
   )
   const { askedByMail, addressUrl } = await newest(order)
   assert.deepEqual([askedByMail, addressUrl], [true, null])
+})
+
+test('a refund whose payer has answered goes on, whatever becomes of the question', async () => {
+  const order = await createPaidBy(shop, newEmail('slow'))
+  await revertPlainly(shop, order.code)
+  const { _id } = await newest(order)
+  await shop.host.db.run(sql`
+    update refunds set status = 'ready', next_check_at = now() + interval '1 hour' where id = ${_id}`)
+  await eventually(
+    async () => {
+      await expireMails(order)
+      return shop.host.db.many(sql`
+        select 1 as row from jobs where kind = 'mail' and payload->>'payerOf' = ${order.orderId}`)
+    },
+    (mails) => mails.length === 0,
+    60_000,
+  )
+  const left = await shop.host.db.one(sql`
+    select status, next_check_at is not null as is_polled from refunds where id = ${_id}`)
+  assert.deepEqual(left, { status: 'ready', isPolled: true })
 })

@@ -287,6 +287,26 @@ describe('leases', { concurrency: true }, () => {
     assert.equal(await world.statusOf(deliveryId), 'pending')
   })
 
+  test('an outcome of an earlier series is dropped: a redelivery counts its leases anew', async () => {
+    const { world, companyId } = await open()
+    const delivery = world.newDelivery(companyId, `${receiver.url}/again`)
+    await world.insert([delivery])
+    // as an earlier attempt, whose node was stopped, left it: over, and started once more
+    await world.db.run(sql`update delivery_due set series = 2, lease_epoch = 1, owner = 'second'`)
+    const facts = {
+      startedAt: new Date(),
+      durationMs: 1,
+      delayMs: 0,
+      statusCode: 500,
+      errorCode: null,
+      responseBody: null,
+    }
+    const said = { companyId, deliveryId: delivery.id, series: 1, epoch: 1n, number: 5, ...facts }
+    for (const outcome of ['retry', 'failed', 'delivered'] as const)
+      assert.deepEqual(await settleAttempts(world.db, [{ ...said, outcome }]), [], outcome)
+    assert.equal(await count(world, sql`select count(*) as count from delivery_due where owner = 'second'`), 1)
+  })
+
   test('a node told to stop lets its attempts end, keeps their outcome and leaves nothing leased', async () => {
     const { world, companyId } = await open()
     const node = await startOne(world, 'leaving')
