@@ -348,3 +348,15 @@ test('of two late payments of an alias that arrive at once, one waits for a pers
   world = { ...world, payments }
   assert.deepEqual((await statusesOf(...both)).toSorted(), ['EXPIRED', 'PAID'])
 })
+
+test('an earlier sale of the alias that is refunded in part since leaves late money of the next one to its order', async () => {
+  const { order } = await shopOf('CART-REFUNDED')
+  const earlier = await order()
+  await earlier.receives(earlier.due)
+  const next = await order()
+  await next.end()
+  await world.host.db.run(sql`
+    update orders set status = 'REFUNDED', updated_at = ${new Date(world.clock.nowMs)} where id = ${earlier.orderId}`)
+  await next.receives(next.due)
+  assert.deepEqual([await statusesOf(earlier, next), await next.kinds()], [['REFUNDED', 'PAID'], []])
+})

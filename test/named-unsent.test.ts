@@ -16,7 +16,7 @@ import {
 } from '../src/ledger/settlements/settlement-service.ts'
 import { readSettlementStatement } from '../src/ledger/settlements/settlement-statement.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
-import { refundPolls } from '../src/refunds/refund-jobs.ts'
+import { applyRefundReport, refundPolls } from '../src/refunds/refund-jobs.ts'
 import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
 import { wakeRefundsHandedOver } from '../src/refunds/waiting/wake-queries.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
@@ -336,6 +336,24 @@ test('a settlement that is cancelled while its poll looks at the books, or sends
     }
     await settlementPolls({ ...deps, books }).work(db, { companyId, id })
     assert.deepEqual([sent, (await findSettlement(db, id))?.status], [isSending ? 1 : 0, 'cancelled'])
+  }
+})
+
+test('a refund that is over stays as it is when an answer from before says that it was paid', async () => {
+  const { db } = world.host
+  const SETTLED = { ...pending(''), outcome: 'settled', txHash: null } as const
+  for (const end of ['rejected', 'settled']) {
+    const { context, key, orderId } = await startRefund(world)
+    const asked = await read(world, key.id)
+    if (end === 'rejected') await rejectRefund(keyedFor(world.refunds, GONE).deps, asked, 'not returned', context)
+    else await applyRefundReport(world.refunds, asked, SETTLED)
+    const look = async () => [
+      (await read(world, key.id)).status,
+      await db.one(sql`select status, refunded_units as units from orders where id = ${orderId}`),
+    ]
+    const before = await look()
+    await applyRefundReport(world.refunds, asked, SETTLED)
+    assert.deepEqual([before[0], await look()], [end, before])
   }
 })
 
