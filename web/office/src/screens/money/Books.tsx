@@ -13,6 +13,7 @@ import { Icon } from '../../kit/icons.tsx'
 import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { balanceOf, type Ledger, useAccountWords } from './accounts.ts'
+import { booksTexts } from './books-texts.ts'
 import { columnTexts } from './column-texts.ts'
 import { Cut, limitOf, Print } from './Print.tsx'
 import { texts } from './texts.ts'
@@ -21,6 +22,7 @@ import { texts } from './texts.ts'
 export function Books() {
   const t = useTexts(texts)
   const columns = useTexts(columnTexts)
+  const words = useTexts(booksTexts)
   const lang = useLang()
   const { user } = useSession()
   const can = useCan()
@@ -54,7 +56,7 @@ export function Books() {
         {({ balances, finalUntil }) => (
           <>
             {period.to !== undefined && finalUntil < period.to && (
-              <p className="mb-4 text-soft">{t.notFinal(formatTime(lang, finalUntil, 'long'))}</p>
+              <p className="mb-4 text-soft">{words.notFinal(formatTime(lang, finalUntil, 'long'))}</p>
             )}
             <Balances balances={balances} />
             <Entries entries={entries} onMore={pages.hasNextPage ? () => void pages.fetchNextPage() : null} />

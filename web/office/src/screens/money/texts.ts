@@ -59,8 +59,6 @@ export const texts = defineTexts(
     kind: 'Kind',
     journal: 'Journal',
     noEntries: 'No entries in this time',
-    notFinal: (time: string) =>
-      `Complete until ${time}. Later entries may still be missing: download the file again later.`,
     csv: 'Statement as CSV',
     print: 'Print the statement',
     settlements: 'Payouts',
@@ -150,8 +148,6 @@ export const texts = defineTexts(
       kind: 'Nature',
       journal: 'Journal',
       noEntries: 'Aucune écriture sur cette période',
-      notFinal: (time) =>
-        `Complet jusqu’au ${time}. Des écritures plus récentes peuvent encore manquer : téléchargez le fichier de nouveau plus tard.`,
       csv: 'Relevé en CSV',
       print: 'Imprimer le relevé',
       settlements: 'Versements',
@@ -235,8 +231,6 @@ export const texts = defineTexts(
       kind: 'Art',
       journal: 'Journal',
       noEntries: 'Keine Buchungen in dieser Zeit',
-      notFinal: (time) =>
-        `Vollständig bis ${time}. Spätere Buchungen können noch fehlen: Laden Sie die Datei später noch einmal herunter.`,
       csv: 'Auszug als CSV',
       print: 'Auszug drucken',
       settlements: 'Auszahlungen',
@@ -326,8 +320,6 @@ export const texts = defineTexts(
       kind: 'Tipo',
       journal: 'Diario',
       noEntries: 'No hay asientos en este periodo',
-      notFinal: (time) =>
-        `Completo hasta el ${time}. Pueden faltar asientos posteriores: descargue el archivo de nuevo más tarde.`,
       csv: 'Extracto en CSV',
       print: 'Imprimir el extracto',
       settlements: 'Liquidaciones',
@@ -409,8 +401,6 @@ export const texts = defineTexts(
       kind: 'Tipo',
       journal: 'Giornale',
       noEntries: 'Nessuna scrittura in questo periodo',
-      notFinal: (time) =>
-        `Completo fino al ${time}. Possono ancora mancare scritture successive: scarichi di nuovo il file più tardi.`,
       csv: 'Estratto in CSV',
       print: 'Stampa l’estratto',
       settlements: 'Accrediti',
