@@ -11,12 +11,10 @@ type Run<Result> = {
 }
 
 /**
- * More than this many at once share the caches: where both cores are busy, ten took a tenth more processor time than
- * six. On a fast machine six leave a fifth of the cores idle, because they wait for blocks, timers and pages.
+ * More than this many at once disturb each other's times, and share the caches: ten took a tenth to a quarter more
+ * processor time than six, on two cores, and the whole took longer even where six left a fifth of the cores idle.
  */
-const USUAL_AT_ONCE = 6
-/** What many at once disturb is each other's times, so that there is a limit even where the cores have room. */
-const MOST_AT_ONCE = 10
+const MOST_AT_ONCE = 6
 /** So many for each core start whatever the plan says; more only where the cores really have room. */
 const SURE_PER_CORE = 2
 /** Nearly all of the last two seconds: the machine does something else, or is slower than the recorded one. */
@@ -44,7 +42,6 @@ export async function runPlanned<Result>(
     if (stopped() || running.size >= MOST_AT_ONCE) return undefined
     if (running.size >= cores && Date.now() - startedAt < SETTLE_MS) return undefined
     if (running.size >= cores * SURE_PER_CORE && busy() > FULL) return undefined
-    if (running.size >= USUAL_AT_ONCE && busy() >= ROOM) return undefined
     const taken = [...running.keys()].reduce((sum, { share }) => sum + share, 0)
     const fitting = waiting.find(({ share }) => running.size === 0 || taken + share <= cores)
     return fitting ?? (busy() < ROOM ? waiting[0] : undefined)
