@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { type Db, openDb, sql } from '../src/db/db.ts'
+import { type Db, openDb, raw, sql } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { openStatement, readLedger } from '../src/ledger/statement.ts'
@@ -58,7 +58,7 @@ test('a statement waits for a booking that is being committed, and says until wh
 })
 
 test('all pages end when the first was read, and final periods that follow each other hold each booking once', async () => {
-  const nowMs = Date.now()
+  const nowMs = Date.now() - 30 * MINUTE
   for (const minutes of [20, 18, 5]) await bookOld(isoOf(nowMs - minutes * MINUTE))
   const read = async (clockMs: number, period: object, cursor: string | null, limit: number) => {
     const deps = { db, clock: () => clockMs }
@@ -106,9 +106,43 @@ test('nodes whose clocks differ read the pages of one reading to one end, and le
       text += line
     return text.match(/,fees,/g)?.length ?? 0
   }
+  // also what it has no time for yet, in a list
+  const open = { ...OPEN_END, to: new Date(nowMs - SECOND) }
+  const [one] = [await readLedger(behind, companyId, open, { cursor: null, limit: 2 })]
+  const rest = await readLedger(behind, companyId, open, { cursor: one.nextCursor, limit: 9 })
+  assert.deepEqual([one.entries.length, rest.entries.length], [6, 6])
+  assert.deepEqual(rest.balances, one.balances)
   const end = new Date(nowMs - 5 * SECOND)
   const ended = await file(behind.clock, { to: end })
   assert.deepEqual([ended, await file(() => nowMs + HOUR, { from: end })], [4, 0])
+})
+
+test('nothing is final by a clock that is ahead, nor what a commit that waits for a standby may still bring', async () => {
+  const nowMs = Date.now()
+  const period = { ...OPEN_END, isFinal: true }
+  const read = (at: { db: Db; clock: () => number }, from: Date | null = null) =>
+    readLedger(at, companyId, { ...period, from }, { cursor: null, limit: 9 })
+  assert.ok(Date.parse((await read({ db, clock: () => nowMs + HOUR })).finalUntil) < Date.now() - 14 * MINUTE)
+  // sixteen minutes later by both clocks, and the commit still waits
+  await db.run(raw('create schema later'))
+  await db.run(
+    raw(`create function later.now() returns timestamptz stable language sql
+    as $$ select pg_catalog.now() + interval '16 minutes' $$`),
+  )
+  const options = encodeURIComponent('-c search_path=later,pg_catalog,public')
+  const later = openDb({ connectionString: `${database.connectionString}&options=${options}`, max: 2 })
+  const reader = { db: later, clock: () => nowMs + 16 * MINUTE }
+  try {
+    await other.query('begin')
+    await bookOld(isoOf(Date.now()))
+    const hidden = await read(reader)
+    assert.ok(Date.parse(hidden.finalUntil) < nowMs)
+    await other.query('commit')
+    const next = await read(reader, new Date(hidden.finalUntil))
+    assert.deepEqual([hidden.entries.length, next.entries.length], [0, 3])
+  } finally {
+    await later.close()
+  }
 })
 
 test('balances, bookings and what would be paid out are of one moment', async () => {

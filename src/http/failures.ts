@@ -40,8 +40,8 @@ const RULES: Record<string, string> = {
   [NAME_PATTERN]: NAME_RULE,
   [VISIBLE_PATTERN]: VISIBLE_RULE,
   '^[0-9a-f]{24}$': 'must be an id: 24 hexadecimal digits, such as 66a1f0c2e4b07d3a5c9e1f20',
-  '^[0-9a-f]{24}(-[0-9a-f]{1,12})?$':
-    'must be the nextCursor of the page before, such as 66a1f0c2e4b07d3a5c9e1f20-19a3f5c1b00',
+  '^[0-9a-f]{24}(-[0-9a-f]{1,12}-[0-9a-f]{1,12})?$':
+    'must be the nextCursor of the page before, such as 66a1f0c2e4b07d3a5c9e1f20-19a3f5c1b00-19a3f51ee20',
   '^[0-9a-f]{32}$': 'must be the id of a delivery: 32 hexadecimal digits, as in Service-Webhook-Id',
   '^[A-Z]{2}$': 'must be an ISO 3166-1 country code: two capital letters, such as FR',
   '^[0-9]{1,18}$': 'must be a whole number: digits only, such as 1041',

@@ -171,6 +171,23 @@ export async function findNextTransaction(q: Queryable): Promise<bigint> {
   return next
 }
 
+/**
+ * What time it is for the database, and since when the oldest transaction that has written something is open; null: none
+ * is. One whose commit waits for a standby is open, however long. To be read before the snapshot that it is about.
+ */
+export const findWritingSince = (q: Queryable): Promise<{ now: Date; since: Date | null }> =>
+  q.one<{ now: Date; since: Date | null }>(sql`
+    select now() as now, (select min(xact_start) from pg_stat_activity
+      where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid()) as since`)
+
+/** The time of the last booking after this one. */
+export async function findLastBookingAt(q: Queryable, companyId: string, after: Date): Promise<Date | null> {
+  const { last } = await q.one<{ last: Date | null }>(
+    sql`select max(at) as last from ledger_journals where company_id = ${companyId} and at > ${after}`,
+  )
+  return last
+}
+
 /** Whether all that this database wrote before that transaction is committed or undone. */
 export async function hasEndedBefore(q: Queryable, next: bigint): Promise<boolean> {
   const { ended } = await q.one<{ ended: boolean }>(

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../db/db.ts'
 import { guardCell } from '../http/csv.ts'
-import { type Clock, MINUTE } from '../kernel/clock.ts'
+import { type Clock, MINUTE, NODES_DIFFER_MS } from '../kernel/clock.ts'
 import { EXPONENTS, formatDecimal, isAsset } from '../kernel/money.ts'
 import {
   type EntryRow,
+  findLastBookingAt,
   findNextTransaction,
+  findWritingSince,
   hasEndedBefore,
   LONGEST_BOOKING_MS,
   listBalancesBetween,
@@ -21,32 +23,40 @@ export type Period = {
   isFinal: boolean
 }
 
-type Ends = {
-  from: Date | null
-  to: Date | null
-  /** No booking before it is missing, or can come later: the next period may start here. */
-  finalUntil: Date
+/** How far the books are written when a reading begins. */
+type Reading = {
+  readAtMs: number
+  /** No booking before it is missing, or can come later. */
+  finalMs: number
 }
 
 /**
- * A booking has its time before it is committed, so the end of a period that has just ended, or has not, may grow.
- * @param boundMs leaves out bookings from then on, so that all pages of the reading end; null: none
+ * A booking has its time before it is committed, so the end of a period that has just ended, or has not, may grow. By
+ * the earlier of two clocks, because one that is ahead would call final what others still book.
  */
-function endsOf({ from, to, isFinal }: Period, readAtMs: number, boundMs: number | null): Ends {
-  const toMs = to?.getTime() ?? Number.POSITIVE_INFINITY
-  const finalMs = Math.max(from?.getTime() ?? 0, Math.min(toMs, readAtMs - LONGEST_BOOKING_MS))
-  const finalUntil = new Date(finalMs)
-  if (isFinal) return { from, to: finalUntil, finalUntil }
-  return { from, to: boundMs === null ? to : new Date(Math.min(toMs, boundMs)), finalUntil }
+async function openReading({ db, clock }: { db: Db; clock: Clock }): Promise<Reading> {
+  const { now, since } = await findWritingSince(db)
+  const readAtMs = Math.min(clock(), now.getTime())
+  const openMs = since === null ? readAtMs : since.getTime() - NODES_DIFFER_MS
+  return { readAtMs, finalMs: Math.min(readAtMs - LONGEST_BOOKING_MS, openMs) }
 }
 
-/** The last journal of a page, and when the first page was read: all pages end there. */
-const writeCursor = (journalId: string, readAtMs: number): string => `${journalId}-${readAtMs.toString(16)}`
+/** Up to when no booking of a period is missing: the next one may start there. */
+const finalEnd = ({ from, to }: Period, { finalMs }: Reading): Date =>
+  new Date(Math.max(from?.getTime() ?? 0, Math.min(to?.getTime() ?? Number.POSITIVE_INFINITY, finalMs)))
 
-/** A cursor of the earlier version has no time. */
-function readCursor(cursor: string): { after: string; readAtMs: number | null } {
-  const [after = '', readAt] = cursor.split('-')
-  return { after, readAtMs: readAt === undefined ? null : Number.parseInt(readAt, 16) }
+/** Where all pages of a reading end, and up to when they are final. */
+type Ends = { to: Date; finalUntil: Date }
+
+/** @param after the last journal of the page */
+const writeCursor = (after: string, { to, finalUntil }: Ends): string =>
+  [after, to.getTime().toString(16), finalUntil.getTime().toString(16)].join('-')
+
+/** A cursor of the earlier version has no times. */
+function readCursor(cursor: string): { after: string; ends: Ends | null } {
+  const [after = '', ...times] = cursor.split('-')
+  const [to, finalUntil] = times.map((time) => new Date(Number.parseInt(time, 16)))
+  return { after, ends: to && finalUntil ? { to, finalUntil } : null }
 }
 
 const DIGITS = 6
@@ -62,21 +72,24 @@ export async function readLedger(
   period: Period,
   page: { cursor: string | null; limit: number },
 ) {
-  const place = page.cursor === null ? null : readCursor(page.cursor)
-  const firstReadAtMs = place?.readAtMs ?? null
-  // by the clock that read the first page, also where this node's is behind it
-  const readAtMs = firstReadAtMs ?? clock()
-  const { from, to, finalUntil } = endsOf(period, readAtMs, firstReadAtMs === null ? null : readAtMs + 1)
-  const { balances, entries, payout } = await db.tx(async (tx) => {
+  const reading = await openReading({ db, clock })
+  const { after, ends } = page.cursor === null ? { after: null, ends: null } : readCursor(page.cursor)
+  const finalUntil = ends?.finalUntil ?? finalEnd(period, reading)
+  const to = ends?.to ?? (period.isFinal ? finalUntil : period.to)
+  const { balances, entries, payout, lastAt } = await db.tx(async (tx) => {
     await setOneMoment(tx)
     return {
-      balances: await listBalancesBetween(tx, companyId, { from, to }),
-      entries: await listEntries(tx, companyId, { from, to, after: place?.after ?? null, limit: page.limit }),
+      balances: await listBalancesBetween(tx, companyId, { from: period.from, to }),
+      entries: await listEntries(tx, companyId, { from: period.from, to, after, limit: page.limit }),
       payout: await findPayout(tx, companyId),
+      lastAt: ends ? null : await findLastBookingAt(tx, companyId, new Date(reading.readAtMs)),
     }
   })
   const last = entries.at(-1)
   const journals = new Set(entries.map(({ journalId }) => journalId))
+  // of what was seen, a node whose clock is ahead of this one's may have booked the last
+  const seenMs = Math.max(reading.readAtMs, lastAt?.getTime() ?? 0) + 1
+  const next = ends ?? { to: new Date(Math.min(to?.getTime() ?? seenMs, seenMs)), finalUntil }
   return {
     companyId,
     finalUntil: finalUntil.toISOString(),
@@ -102,7 +115,7 @@ export async function readLedger(
       asset: entry.asset,
       amount: amount(entry.units),
     })),
-    nextCursor: last && journals.size === page.limit ? writeCursor(last.journalId, readAtMs) : null,
+    nextCursor: last && journals.size === page.limit ? writeCursor(last.journalId, next) : null,
   }
 }
 
@@ -149,15 +162,21 @@ export async function openStatement(
   companyId: string,
   period: Period,
 ): Promise<{ finalUntil: Date; lines: AsyncGenerator<string> }> {
-  const isOver = period.to !== null && period.to.getTime() <= clock() - LONGEST_BOOKING_MS
-  if (!isOver && !period.isFinal) await waitForOpen(db)
-  const readAtMs = clock()
-  const { finalUntil, ...ends } = endsOf(period, readAtMs, readAtMs + SKEW_MS)
-  return { finalUntil, lines: streamLines(db, companyId, ends) }
+  const reading = await openReading({ db, clock })
+  const finalUntil = finalEnd(period, reading)
+  if (period.isFinal) return { finalUntil, lines: streamLines(db, companyId, { from: period.from, to: finalUntil }) }
+  const endMs = period.to?.getTime() ?? Number.POSITIVE_INFINITY
+  if (endMs > reading.finalMs) await waitForOpen(db)
+  const to = new Date(Math.min(endMs, clock() + SKEW_MS))
+  return { finalUntil, lines: streamLines(db, companyId, { from: period.from, to }) }
 }
 
 /** Streams RFC 4180, page by page. */
-async function* streamLines(db: Db, companyId: string, ends: Omit<Ends, 'finalUntil'>): AsyncGenerator<string> {
+async function* streamLines(
+  db: Db,
+  companyId: string,
+  ends: { from: Date | null; to: Date | null },
+): AsyncGenerator<string> {
   yield `${HEADER}\r\n`
   let after: string | null = null
   for (;;) {

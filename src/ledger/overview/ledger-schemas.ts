@@ -21,7 +21,7 @@ export const LedgerQuery = Type.Object({
   ),
   after: Type.Optional(
     Type.String({
-      pattern: '^[0-9a-f]{24}(-[0-9a-f]{1,12})?$',
+      pattern: '^[0-9a-f]{24}(-[0-9a-f]{1,12}-[0-9a-f]{1,12})?$',
       description: '`nextCursor` of the previous page. Bookings after the first page was read are on no page.',
     }),
   ),
@@ -38,8 +38,8 @@ export const LedgerSchema = Type.Object({
   finalUntil: Type.String({
     format: 'date-time',
     description:
-      'The end of the period, but at most 15 minutes before its first page was read. No booking before it is missing; ' +
-      'later ones may still be added, so the next period starts here.',
+      'The end of the period, but at most 15 minutes before its first page was read, earlier while the database waits ' +
+      'for a standby. No booking before it is missing; later ones may still be added, so the next period starts here.',
   }),
   balances: Type.Array(
     Type.Object({
