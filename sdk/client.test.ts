@@ -109,6 +109,7 @@ test('an error names the key under which its call may be repeated, and whether i
     later: (_, response, count) =>
       count % 2 ? response.destroy() : fail(response, 503, 'BUSY', { 'retry-after': '0' }),
     // a proxy's page, and a refusal of before the key is looked up, say nothing of the lost try; our own word does
+    older: (_, response, count) => (count % 2 ? response.destroy() : fail(response, 422, 'VALIDATION_FAILED')),
     proxied: (_, response, count) => (count % 2 ? response.destroy() : response.writeHead(404).end('<html>')),
     loggedOut: (_, response, count) => (count % 2 ? response.destroy() : fail(response, 401, 'UNAUTHORIZED')),
     undone: (_, response, count) => (count % 2 ? response.destroy() : fail(response, 409, 'ORDER_STATE_CONFLICT')),

@@ -68,12 +68,12 @@ const isUndone = ({ status, code }: ComptoirError): boolean => status === 429 ||
 const isOpen = (error: ComptoirError): boolean =>
   !isUndone(error) && (error.status < 400 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS')
 
-/** Refusals of before the key is looked up: they say nothing of an earlier try. */
-const BEFORE_KEY: readonly number[] = [401, 403, 429]
+/** Answers of after the key was looked up have one of these; others may come before that, as from an older version. */
+const AFTER_KEY: readonly number[] = [404, 409, 422]
+const BEFORE_KEY: readonly string[] = ['NOT_FOUND', 'VALIDATION_FAILED', 'UNEXPECTED_ANSWER', 'IDEMPOTENCY_IN_PROGRESS']
 
 /** Comptoir’s own word under this key: no earlier try has done it. A proxy’s page is none. */
-const isSettled = ({ status, code }: ComptoirError): boolean =>
-  status >= 400 && status < 500 && code !== 'UNEXPECTED_ANSWER' && !BEFORE_KEY.includes(status)
+const isSettled = ({ status, code }: ComptoirError): boolean => AFTER_KEY.includes(status) && !BEFORE_KEY.includes(code)
 
 /** The error of a call that may change something, with what its caller needs to repeat it safely. */
 function forRepetition(error: ComptoirError, idempotencyKey: string | undefined, mayBeDone: boolean): ComptoirError {

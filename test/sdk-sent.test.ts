@@ -25,11 +25,12 @@ async function run(command: string, args: string[], env = {}): Promise<{ sent: S
     sent.push({ url, key: headers['idempotency-key']?.toString(), body })
     const json = { 'content-type': 'application/json', 'retry-after': '0' }
     const isFirst = sent.filter((one) => one.url === url).length === 1
-    const isLost = url.includes('/lost') || (isFirst && /\/(proxied|signedOut|undone)/.test(url))
+    const isLost = url.includes('/lost') || (isFirst && /\/(proxied|signedOut|older|undone)/.test(url))
     if (isLost) return response.destroy()
     if (url.includes('/proxied')) return response.writeHead(404, { 'content-type': 'text/html' }).end('<html>')
     const refusal = (code: string): string => JSON.stringify({ error: { code, message: 'No.' } })
     if (url.includes('/signedOut')) return response.writeHead(401, json).end(refusal('UNAUTHORIZED'))
+    if (url.includes('/older')) return response.writeHead(404, json).end(refusal('NOT_FOUND'))
     if (url.includes('/undone')) return response.writeHead(409, json).end(refusal('ORDER_STATE_CONFLICT'))
     if (url.includes('/busy')) return response.writeHead(503, json).end('{"error":{"code":"BUSY","message":"Busy."}}')
     response.writeHead(200, json).end('{"data":{"orders":[],"nextCursor":null}}')
@@ -57,7 +58,7 @@ const REPEATS = {
   php: () =>
     runPhp(`
       $api = new Comptoir(getenv('URL'), 'k', 's', 5, 1);
-      foreach (['lost', 'busy', 'proxied', 'signedOut', 'undone'] as $code) {
+      foreach (['lost', 'busy', 'proxied', 'signedOut', 'older', 'undone'] as $code) {
         try { $api->refundOrder($code, ['amount' => '4.00']); }
         catch (ComptoirError $error) {
           echo json_encode([$error->idempotencyKey, $error->mayBeDone, $error->getMessage()]), "\\n";
@@ -67,7 +68,7 @@ const REPEATS = {
     runPython(`
 import json
 api.max_retries = 1
-for code in ("lost", "busy", "proxied", "signedOut", "undone"):
+for code in ("lost", "busy", "proxied", "signedOut", "older", "undone"):
     try:
         api.refund_order(code, amount="4.00")
     except ComptoirError as error:
@@ -86,7 +87,7 @@ for (const [command, repeat] of Object.entries(REPEATS)) {
     assert.deepEqual(
       errors.map(([key, mayBeDone]) => [key, mayBeDone]),
       // a proxy's page, and a refusal of before the key is looked up, say nothing of the try that was lost
-      [true, false, true, true, false].map((mayBeDone, index) => [sent[2 * index]?.key, mayBeDone]),
+      [true, false, true, true, true, false].map((mayBeDone, index) => [sent[2 * index]?.key, mayBeDone]),
     )
     const [lost, busy] = errors
     // shops show the message of the PHP client to people who repeat nothing

@@ -44,6 +44,8 @@ final class Comptoir
         'payerInformation', 'refundLimits', 'response', 'settings', 'texts',
     ];
 
+    private const BEFORE_KEY = ['NOT_FOUND', 'VALIDATION_FAILED', 'UNEXPECTED_ANSWER', 'IDEMPOTENCY_IN_PROGRESS'];
+
     /** When the time of this client is over. */
     private readonly float $until;
 
@@ -122,8 +124,8 @@ final class Comptoir
             // the service says itself that it did nothing
             $isUndone = $status === 429 || ($status === 503 && $code === 'BUSY');
             $isOpen = $isSent && !$isUndone && ($status < 400 || $status >= 500 || $code === 'IDEMPOTENCY_IN_PROGRESS');
-            // its own word under this key; a proxy's page is none, and these refusals are of before the key is looked up
-            $isSettled = $status >= 400 && $status < 500 && $textOf('code') !== null && !in_array($status, [401, 403, 429], true);
+            // its own word under this key; a proxy's page is none, and other refusals may come before the key is looked up
+            $isSettled = in_array($status, [404, 409, 422], true) && !in_array($code, self::BEFORE_KEY, true);
             $wasOpen = $isOpen || ($wasOpen && !$isSettled);
             $isLate = self::now() + $wait >= $this->until;
             if (!$again || $attempt >= $this->maxRetries || $wait > 60 || $isLate) {

@@ -187,10 +187,13 @@ def _is_open(error):
     return not _is_undone(error) and (error.status < 400 or error.status >= 500 or error.code == "IDEMPOTENCY_IN_PROGRESS")
 
 
+_BEFORE_KEY = ("NOT_FOUND", "VALIDATION_FAILED", "UNEXPECTED_ANSWER", "IDEMPOTENCY_IN_PROGRESS")
+
+
 def _stays_open(error, was_open):
     """Whether the call may have been done, after this answer. Only Comptoir's own word under the key says that no earlier
-    try has done it: a proxy's page is none, and 401, 403 and 429 come before the key is looked up."""
-    is_settled = 400 <= error.status < 500 and error.code != "UNEXPECTED_ANSWER" and error.status not in (401, 403, 429)
+    try has done it: a proxy's page is none, and other refusals may come before the key is looked up."""
+    is_settled = error.status in (404, 409, 422) and error.code not in _BEFORE_KEY
     return _is_open(error) or (was_open and not is_settled)
 
 
