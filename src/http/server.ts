@@ -175,7 +175,11 @@ function registerMetrics(app: FastifyInstance, metrics: Registry): void {
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers: [metrics],
   })
-  const bugs = new Counter({ name: 'comptoir_http_bugs_total', help: 'Answers 500.', registers: [metrics] })
+  const bugs = new Counter({
+    name: 'comptoir_http_bugs_total',
+    help: 'Answers 500, and steps after a stored answer that failed.',
+    registers: [metrics],
+  })
   app.addHook('onResponse', (request, reply, done) => {
     const labels = {
       method: request.method,
@@ -183,7 +187,8 @@ function registerMetrics(app: FastifyInstance, metrics: Registry): void {
       status: String(reply.statusCode),
     }
     duration.observe(labels, reply.elapsedTime / 1000)
-    if (reply.statusCode === 500) bugs.inc()
+    // also behind a stored answer, which replaces that of a step after the commit
+    if (reply.statusCode === 500 || request.refusal === 'INTERNAL_ERROR') bugs.inc()
     done()
   })
 }

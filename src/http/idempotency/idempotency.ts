@@ -178,7 +178,7 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
   const storeAnswer = async (claim: Claim, reply: FastifyReply, payload: unknown): Promise<unknown> => {
     if (claim.stored !== null) {
       // a step after the commit may have failed: the effect stands, and repetitions are told so
-      reply.code(200)
+      void reply.code(200).removeHeader('retry-after')
       return claim.stored
     }
     const good = reply.statusCode >= 200 && reply.statusCode < 300 && typeof payload === 'string'
