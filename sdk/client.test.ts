@@ -116,8 +116,7 @@ test('an error names the key under which its call may be repeated, and whether i
     busy: (_, response) => fail(response, 503, 'BUSY', { 'retry-after': '0' }),
     refused: (_, response) => fail(response, 409, 'ORDER_STATE_CONFLICT'),
   }
-  const reply: Reply = (request, response, count) =>
-    answers[request.url.split('/').at(-1) ?? '']?.(request, response, count)
+  const reply: Reply = (asked, response, count) => answers[asked.url.split('/').at(-1) ?? '']?.(asked, response, count)
   await withServer(
     reply,
     async (client, seen) => {

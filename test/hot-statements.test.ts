@@ -48,6 +48,7 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
   [/where t\.next_check_at > \$\d+/, 'the same poll’s rows that a clock put off too far, every five minutes'],
   [/from orders where status in \('INITIAL', 'PENDING', 'AWAITING'\) and expires_at <= \$1/, 'the poll of expiries'],
   [/^with h as materialized .* from sale_mails s/, 'the poll of people who get a mail for each sale'],
+  [/^select company_id, sum\(mispayments\)/, 'the hourly look at what waits for people, for one mail a day'],
   [/from link_mails where remind_at <= /, 'the poll of payers to remind'],
   [/^with recursive owners as/, 'the poll of lanes with due deliveries, of one company after the other'],
   [/^with due as \( select company_id, id from order_count_changes/, 'the poll that adds up the counters of orders'],

@@ -172,8 +172,8 @@ export async function findNextTransaction(q: Queryable): Promise<bigint> {
 }
 
 /**
- * What time it is for the database, and since when the oldest transaction that has written something is open; null: none
- * is. One whose commit waits for a standby is open, however long. To be read before the snapshot that it is about.
+ * What time it is for the database, and since when the oldest transaction that has written something is open; null:
+ * none is. One whose commit waits for a standby is open, however long. To be read before the snapshot that it is about.
  */
 export const findWritingSince = (q: Queryable): Promise<{ now: Date; since: Date | null }> =>
   q.one<{ now: Date; since: Date | null }>(sql`
