@@ -4387,7 +4387,7 @@ export interface Operations {
     data: {
       /** The company it belongs to. */
       companyId: string
-      /** The end of the period, but at most 15 minutes before its first page was read. No booking before it is missing; later ones may still be added, so the next period starts here. */
+      /** The end of the period, but at most 15 minutes before its first page was read, earlier while the database waits for a standby. No booking before it is missing; later ones may still be added, so the next period starts here. */
       finalUntil: string
       /** One line an account. */
       balances: Array<{
