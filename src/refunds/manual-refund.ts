@@ -11,10 +11,11 @@ import { keepProof } from './proof/proof-service.ts'
 import { findAsking, findRefundHold, stopPayout } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { findPaymentOf, isHandedOver } from './refund-jobs.ts'
-import { isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
+import { isRefundReferenceUsed, listRefundsOfOrder, lockRefundReference, type Refund } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 import { rememberRefund } from './refund-views.ts'
 import { findAnswering } from './waiting/account-wait.ts'
+import { findLeftBefore } from './waiting/before-restore.ts'
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
@@ -50,7 +51,15 @@ async function checkIsForPerson(
     current,
     reference,
     hold,
-  }: { answering: Channel | 'gone' | 'elsewhere'; current: Refund; reference: string; hold: string | null },
+    isFound,
+  }: {
+    answering: Channel | 'gone' | 'elsewhere'
+    current: Refund
+    reference: string
+    hold: string | null
+    /** It waits because its provider has a refund under its number of before a restore. */
+    isFound: boolean
+  },
 ): Promise<void> {
   const { status, nextCheckAt } = current
   const channel = typeof answering === 'string' ? undefined : answering
@@ -60,6 +69,11 @@ async function checkIsForPerson(
     throw conflict(`The refund is ${status}; it cannot be settled by hand.`)
   if (channel && (!channel.refundPayment || (status === 'ready' && (nextCheckAt === null || isHandedOver(current)))))
     return
+  if (channel && status === 'ready' && isFound) {
+    const asking = await findAsking(deps, tx, current)
+    if (asking !== null) throw conflict(asking)
+    return
+  }
   if (channel && (channel.refundsByCallback !== true || status !== 'submitted'))
     throw conflict(`${current.channel} sends its own refunds; no proof is needed.`)
   if (answering === 'elsewhere') throw conflict(ELSEWHERE)
@@ -87,12 +101,15 @@ export async function settleByHand(
   const hold = await findRefundHold(deps, refund)
   await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, refund.companyId)
-    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    const { order, refund: current } = await lockRefundWithOrder(tx, refund)
     const payment = await findPaymentOf({ db: tx }, current)
+    const all = await listRefundsOfOrder(tx, current.companyId, current.orderId)
+    const others = all.filter((one) => one.id !== current.id && one.paymentId === payment.id)
+    const isFound = (await findLeftBefore(tx, order, current, others)) === 'counted'
     // read under the lock: an account that is saved meanwhile has its refunds asked about after this
     const channel = withChainOf(current, await deps.channels.forPayment(payment, tx))
     const answering = await findAnswering(deps, tx, { payment, refund: current, channel })
-    await checkIsForPerson(deps, tx, { answering, current, reference, hold })
+    await checkIsForPerson(deps, tx, { answering, current, reference, hold, isFound })
     await lockRefundReference(tx, current, reference)
     if (await isRefundReferenceUsed(tx, current, reference))
       throw conflict('This reference already settled another refund.')

@@ -242,6 +242,17 @@ async function holdNamed(deps: RefundDeps, refund: Refund): Promise<void> {
   })
 }
 
+/** It can be rejected, or settled by hand: what its provider has under its number is one of others, or it. */
+async function holdFound(deps: RefundDeps, refund: Refund, { providerStatus }: RefundReport): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    if (!isPayable(current) || isNamedSince(refund, current)) return
+    const now = new Date(deps.clock())
+    const nextCheckAt = new Date(now.getTime() + HOLD_MS)
+    await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${providerStatus}`, nextCheckAt }, now)
+  })
+}
+
 /** Once the chain says that what was signed ran out unused, the refund can be rejected; if it was used, it goes on. */
 async function followHeld(deps: RefundDeps, refund: Refund, channel: Channel | undefined): Promise<void> {
   const report = await askChannel(deps, refund, { channel, step: 'held' })
@@ -268,6 +279,7 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
     throw error
   })
   crashPoint('refund:after-send')
+  if (report.waits) return holdFound(deps, refund, report)
   if (step === 'follow' && report.outcome === 'manual' && !isHandedOver(refund)) return holdNamed(deps, refund)
   await applyRefundReport(deps, refund, report)
   crashPoint('refund:after-settle')

@@ -65,15 +65,7 @@ function foundReport(refund: RefundRequest, data: unknown): RefundReport {
   const told = usdcUnits(textAt(data, 'refundedAmount'))
   const least = refund.earlierUnits + (usdcUnits(textAt(data, 'refundAmount')) ?? refund.units)
   if (told !== undefined && told >= least) return report
-  const found = { ...report, mayBeCounted: true } as const
-  if (told === undefined || (report.outcome !== 'settled' && report.outcome !== 'pending')) return found
-  const providerStatus =
-    `${report.providerStatus}: Binance has refunded ${formatDecimal(told, 6)} USDC with it, and with it ` +
-    `${formatDecimal(least, 6)} USDC would be booked. Compare its console, and settle this refund with its reference if ` +
-    'it is none of the others'
-  // what left before a restore may be one of them, and then this one can be rejected
-  const reference = refund.leftBefore ? refund.reference : report.reference
-  return { ...found, outcome: 'manual', reference, providerStatus }
+  return { ...report, mayBeCounted: true }
 }
 
 async function findRefund(client: BinanceClient, refund: RefundRequest): Promise<RefundReport | undefined> {

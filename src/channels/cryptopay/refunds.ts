@@ -6,8 +6,7 @@ import { minorUnits } from './status-map.ts'
 
 /*
  * Refunds are asynchronous, cannot be looked up, and have no idempotency key (pay-docs.crypto.com, refunds and
- * webhooks). `amount_refunded` of a payment may grow at the request or at the transfer: no refund is sent or
- * ends by it.
+ * webhooks). `amount_refunded` of a payment may grow at the request or at the transfer: nothing here depends on it.
  * Only `payment.refund_transferred` means that the payer has the money, and our id in `description` shows which refund
  * an event is about.
  */

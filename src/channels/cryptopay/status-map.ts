@@ -94,8 +94,5 @@ export function reportOf(payment: unknown, price: Price | null, { clock, weCance
       pending: inUsdc(price, received),
       providerStatus: `${word}, not captured`,
     })
-  // it may grow before the payer has the money, and only events tell how much of it is whose: somebody has to look
-  const isRefunded = (minorUnits(payment, 'amount_refunded') ?? 0n) > 0n
-  const refunded = isRefunded ? { refundedPart: true as const } : {}
-  return paidReport(providerReference, { final: inUsdc(price, received), ...refunded, providerStatus })
+  return paidReport(providerReference, { final: inUsdc(price, received), providerStatus })
 }

@@ -39,5 +39,5 @@ export function judgeFound({ leftBefore }: RefundRequest, report: RefundReport):
     `${report.providerStatus}: its provider has a refund under this number of before the database was restored or another ` +
     'server took over, and refunds that did not start here were booked since. If it is one of them, reject this refund ' +
     'and ask again: the next takes another number. If not, settle this one with its reference'
-  return { outcome: 'manual', reference: null, txHash: null, providerStatus }
+  return { outcome: 'unknown', reference: null, txHash: null, providerStatus, waits: true }
 }
