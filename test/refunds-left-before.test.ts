@@ -260,11 +260,14 @@ test('what waits for a person’s look is no refund to be sent by hand, and can 
   const sale = await sell()
   for (const number of [1, 2]) has.set(refundIdOf(sale.companyId, sale.orderId, number), 10)
   await record(sale, '20')
-  const held = await poll(await sale.revert('10'))
+  const fresh = await sale.revert('10')
+  const settle = () =>
+    settleByHand(refunds, contextFor(operator), fresh, { reference: fresh.id, statement: 'in the console', file: null })
+  await assert.rejects(settle(), { code: 'OBJECT_CONFLICT' }, 'its provider was not asked yet')
+  const held = await poll(fresh)
   const { status, toSendByHand, handedOverAt, nextCheckAt } = held
   assert.deepEqual([status, toSendByHand, handedOverAt, nextCheckAt !== null], ['ready', false, null, true])
-  const proof = { reference: held.id, statement: 'in the console', file: null }
-  await settleByHand(refunds, contextFor(operator), held, proof)
+  await settle()
   assert.deepEqual([(await findRefund(world.host.db, held.id))?.status, has.size], ['settled', 2])
 })
 

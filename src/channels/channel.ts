@@ -328,7 +328,7 @@ export type RefundReport = {
   refundedUnits?: bigint
   /** It was there before it was sent, and may be in what the request has as refunded earlier. */
   mayBeCounted?: true
-  /** A person has to look before anything is concluded from it: nobody sends it meanwhile, by hand neither. */
+  /** A person has to look before anything is concluded from it: meanwhile nobody sends it, not even by hand. */
   waits?: true
 }
 

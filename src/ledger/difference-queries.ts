@@ -58,18 +58,6 @@ export async function upsertDifference(
   return row.fresh
 }
 
-/** Whether one of these subjects has a difference that is open, or that a person has explained. */
-export async function hasDifference(
-  q: Queryable,
-  of: { companyId: string; source: DifferenceSource; subjects: readonly string[] },
-): Promise<boolean> {
-  const row = await q.maybe(sql`
-    select 1 from ledger_differences
-    where company_id = ${of.companyId} and source = ${of.source} and subject = any(${[...of.subjects]}::text[])
-      and status in ('open', 'explained') limit 1`)
-  return row !== undefined
-}
-
 /** An open difference as it was read. Found once more, it has another time, whichever node's clock is behind. */
 export type ReadDifference = Pick<KnownDifference, 'id' | 'updatedAt'>
 

@@ -10,6 +10,3 @@ export function readPartSubject(subject: string): { code: string; paymentId: str
   const [, code, paymentId] = /^order ([0-9A-Za-z]+), part of payment ([0-9a-f]{24})$/.exec(subject) ?? []
   return code === undefined || paymentId === undefined ? null : { code, paymentId }
 }
-
-/** The difference between what is recorded of a refund and its provider's word of it. */
-export const contradictionSubject = (refundId: string): string => `refund ${refundId}`

@@ -11,11 +11,11 @@ import { keepProof } from './proof/proof-service.ts'
 import { findAsking, findRefundHold, stopPayout } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { findPaymentOf, isHandedOver } from './refund-jobs.ts'
-import { isRefundReferenceUsed, listRefundsOfOrder, lockRefundReference, type Refund } from './refund-queries.ts'
+import { isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 import { rememberRefund } from './refund-views.ts'
 import { findAnswering } from './waiting/account-wait.ts'
-import { findLeftBefore } from './waiting/before-restore.ts'
+import { isHeldFound } from './waiting/before-restore.ts'
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
@@ -51,15 +51,7 @@ async function checkIsForPerson(
     current,
     reference,
     hold,
-    isFound,
-  }: {
-    answering: Channel | 'gone' | 'elsewhere'
-    current: Refund
-    reference: string
-    hold: string | null
-    /** It waits because its provider has a refund under its number of before a restore. */
-    isFound: boolean
-  },
+  }: { answering: Channel | 'gone' | 'elsewhere'; current: Refund; reference: string; hold: string | null },
 ): Promise<void> {
   const { status, nextCheckAt } = current
   const channel = typeof answering === 'string' ? undefined : answering
@@ -69,7 +61,7 @@ async function checkIsForPerson(
     throw conflict(`The refund is ${status}; it cannot be settled by hand.`)
   if (channel && (!channel.refundPayment || (status === 'ready' && (nextCheckAt === null || isHandedOver(current)))))
     return
-  if (channel && status === 'ready' && isFound) {
+  if (channel && isHeldFound(current)) {
     const asking = await findAsking(deps, tx, current)
     if (asking !== null) throw conflict(asking)
     return
@@ -101,15 +93,12 @@ export async function settleByHand(
   const hold = await findRefundHold(deps, refund)
   await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, refund.companyId)
-    const { order, refund: current } = await lockRefundWithOrder(tx, refund)
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
     const payment = await findPaymentOf({ db: tx }, current)
-    const all = await listRefundsOfOrder(tx, current.companyId, current.orderId)
-    const others = all.filter((one) => one.id !== current.id && one.paymentId === payment.id)
-    const isFound = (await findLeftBefore(tx, order, current, others)) === 'counted'
     // read under the lock: an account that is saved meanwhile has its refunds asked about after this
     const channel = withChainOf(current, await deps.channels.forPayment(payment, tx))
     const answering = await findAnswering(deps, tx, { payment, refund: current, channel })
-    await checkIsForPerson(deps, tx, { answering, current, reference, hold, isFound })
+    await checkIsForPerson(deps, tx, { answering, current, reference, hold })
     await lockRefundReference(tx, current, reference)
     if (await isRefundReferenceUsed(tx, current, reference))
       throw conflict('This reference already settled another refund.')

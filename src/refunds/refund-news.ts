@@ -1,28 +1,22 @@
 import type { RefundNews } from '../channels/channel.ts'
 import { formatMoney } from '../kernel/money.ts'
-import { contradictionSubject, partSubject } from '../ledger/part-refunded.ts'
-import { findOrderById } from '../orders/order-queries.ts'
 import type { Payment } from '../payments/payment-queries.ts'
 import { recordForeignRefund } from './foreign/foreign-refund.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport } from './refund-jobs.ts'
 import { listRefundsOfOrder, type Refund } from './refund-queries.ts'
 
-/**
- * The payer has the money twice, or does not have it after all: nothing else leaves before a person looks. It is known
- * by this how much of the payment was refunded there.
- */
+/** The payer has the money twice, or does not have it after all: nothing else leaves before a person looks. */
 async function noteContradiction(
-  { books, db }: RefundDeps,
-  { companyId, id, orderId, channel, status, providerReference }: Refund,
-  { payment, news }: { payment: Payment; news: RefundNews },
+  { books }: RefundDeps,
+  { companyId, id, channel, status, providerReference }: Refund,
+  news: RefundNews,
 ) {
-  const order = await findOrderById(db, companyId, orderId)
-  const subject = contradictionSubject(id)
+  const subject = `refund ${id}`
   const booked = `${status} as ${providerReference}`
   const expected = `${news.reference}, ${news.providerStatus}: ${formatMoney(news.fiat)} ${news.fiat.asset}`
   await books.note(companyId, 'providers', [{ companyId, subject, what: `word of ${channel}`, booked, expected }], {
-    subjects: order ? [subject, partSubject(order, payment)] : [subject],
+    subjects: [subject],
   })
 }
 
@@ -46,10 +40,10 @@ export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: R
   if (ours?.status !== 'settled') {
     if (outcome !== 'settled') return
     // under the id that the provider refused it: the word may be older than that, or the payer has the money after all
-    if (ours?.providerReference === reference) return noteContradiction(deps, ours, { payment, news })
+    if (ours?.providerReference === reference) return noteContradiction(deps, ours, news)
     return recordForeignRefund(deps, payment, news)
   }
   // the provider's answer to our poll may have settled it without naming its id
   const isThisOne = ours.providerReference === reference || (ours.providerReference === null && !ours.paidElsewhere)
-  if (outcome === (isThisOne ? 'refused' : 'settled')) await noteContradiction(deps, ours, { payment, news })
+  if (outcome === (isThisOne ? 'refused' : 'settled')) await noteContradiction(deps, ours, news)
 }

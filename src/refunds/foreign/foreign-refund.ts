@@ -11,8 +11,8 @@ import {
   type Money,
   proportion,
 } from '../../kernel/money.ts'
-import { hasDifference, updateDifferencesAnswered } from '../../ledger/difference-queries.ts'
-import { contradictionSubject, partSubject } from '../../ledger/part-refunded.ts'
+import { updateDifferencesAnswered } from '../../ledger/difference-queries.ts'
+import { partSubject } from '../../ledger/part-refunded.ts'
 import type { Order } from '../../orders/order.ts'
 import { lockOrderById } from '../../orders/order-queries.ts'
 import { allows } from '../../orders/order-states.ts'
@@ -107,13 +107,6 @@ export async function noteToldBeforeSending(deps: RefundDeps, tx: Tx, order: Ord
   if (payment && refunded !== null) await noteMoreThanSent(deps, tx, { order, payment, refunded })
 }
 
-/** Whether the provider told the transfer of a refund that a person had sent another way: its amount is known then. */
-const isTransferTold = (tx: Tx, { companyId, id }: Payment, all: readonly Refund[]): Promise<boolean> =>
-  hasDifference(tx, {
-    ...{ companyId, source: 'providers' },
-    subjects: all.filter(({ paymentId }) => paymentId === id).map((refund) => contradictionSubject(refund.id)),
-  })
-
 /**
  * The provider says that a part was refunded, and not how much. A refund that it took from us explains that. Otherwise
  * it came from the console, and a person looks up how much it was.
@@ -132,7 +125,7 @@ async function noticeUnknownPart(deps: RefundDeps, tx: Tx, payment: Payment): Pr
       !paidElsewhere &&
       (status === 'submitted' || status === 'settled' || (status === 'rejected' && providerReference !== null)),
   )
-  if (isOurs || (await isTransferTold(tx, payment, all))) return closePart(deps, tx, order, payment)
+  if (isOurs) return closePart(deps, tx, order, payment)
   const expected = 'partly refunded; only the provider’s console shows how much'
   await noteUnbooked(deps, tx, payment, { subject: partSubject(order, payment), booked: 'no refund', expected })
 }

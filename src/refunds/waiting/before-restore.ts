@@ -28,6 +28,14 @@ export async function findLeftBefore(
   return isCounted ? 'counted' : 'maybe'
 }
 
+/** Nodes recognise by it what waits for a person's look. */
+const FOUND =
+  'its provider has a refund under this number of before the database was restored or another server took over'
+
+/** Its provider had one under its number, and a person has to look. */
+export const isHeldFound = ({ status, providerStatus }: Pick<Refund, 'status' | 'providerStatus'>): boolean =>
+  status === 'ready' && providerStatus?.includes(FOUND) === true
+
 /**
  * What a provider had before the restore is ours, unless refunds were booked since that it may be one of: taking it for
  * ours would then count it twice and send nothing. A person looks. Rejected, it leaves its number to that one, and the
@@ -36,8 +44,7 @@ export async function findLeftBefore(
 export function judgeFound({ leftBefore }: RefundRequest, report: RefundReport): RefundReport {
   if (leftBefore !== 'counted' || !report.mayBeCounted || report.outcome === 'refused') return report
   const providerStatus =
-    `${report.providerStatus}: its provider has a refund under this number of before the database was restored or another ` +
-    'server took over, and refunds that did not start here were booked since. If it is one of them, reject this refund ' +
-    'and ask again: the next takes another number. If not, settle this one with its reference'
+    `${report.providerStatus}: ${FOUND}, and refunds that did not start here were booked since. If it is one of them, ` +
+    'reject this refund and ask again: the next takes another number. If not, settle this one with its reference'
   return { outcome: 'unknown', reference: null, txHash: null, providerStatus, waits: true }
 }
